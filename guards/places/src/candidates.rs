@@ -1,0 +1,77 @@
+//! Which parts of a text may be paths.
+
+/// Characters that end a path inside a longer word (`--file=.env`, `@.env`, `host:.env`, `["a","b"]`).
+const GLUE: &[char] =
+    &['=', '@', ':', ',', ';', '|', '"', '\'', '`', '<', '>', '(', ')', '[', ']', '{', '}', '&', '#', '?'];
+
+/// A text longer than this, in bytes, is not a path: no system opens one of a quarter of it.
+const MAX_PATH_BYTES: usize = 16 << 10;
+
+/// The paths in a text that is a path as a whole, or a word with a path glued to it; none when it is prose.
+///
+/// Prose is what has white space and does not begin as a path does. A text that only mentions a path is not a
+/// request to open it, and refusing it would refuse every conversation about security.
+#[must_use]
+pub fn path_like(text: &str) -> Vec<&str> {
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c.is_control());
+    if text.is_empty() || text.len() > MAX_PATH_BYTES || is_web_address(text) {
+        return Vec::new();
+    }
+    if !text.contains(char::is_whitespace) {
+        return with_parts(text);
+    }
+    if begins_as_path(text) { vec![text] } else { Vec::new() }
+}
+
+/// The paths anywhere in a text, at white space and at every character that ends one: for program text.
+#[must_use]
+pub fn anywhere(text: &str) -> Vec<&str> {
+    text.split(char::is_whitespace).flat_map(with_parts).collect()
+}
+
+fn with_parts(word: &str) -> Vec<&str> {
+    let mut parts = vec![word];
+    parts.extend(word.split(GLUE).filter(|part| !part.is_empty() && part.len() < word.len()));
+    parts
+}
+
+fn begins_as_path(text: &str) -> bool {
+    let slash = |c: char| matches!(c, '/' | '\\' | '\u{ff0f}' | '\u{ff3c}' | '\u{2215}' | '\u{2044}');
+    let mut chars = text.chars();
+    match (chars.next(), chars.next(), chars.next()) {
+        (Some(first), ..) if slash(first) || first == '~' || first == '%' || first == '\u{ff0e}' => true,
+        (Some('.'), Some(second), _) if second == '.' || slash(second) => true,
+        (Some(letter), Some(':'), Some(third)) if letter.is_ascii_alphabetic() => slash(third),
+        _ => text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:")),
+    }
+}
+
+/// Whether this is an address on the web, whose path is on another machine. One that climbs is not let off: a tool that
+/// takes it for a file name would end up elsewhere.
+fn is_web_address(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    matches!(scheme.as_deref(), Some("http" | "https" | "ws" | "wss"))
+        && crate::spelling::spellings(text).iter().all(|path| !path.from_root)
+        && !text.contains("..")
+        && !text.contains(char::is_whitespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_has_no_paths() {
+        assert!(path_like("never read /etc/shadow").is_empty());
+        assert!(path_like("https://example.com/docs/server.pem").is_empty());
+        assert!(path_like(&"x".repeat(MAX_PATH_BYTES + 1)).is_empty());
+    }
+
+    #[test]
+    fn a_word_has_itself_and_its_parts() {
+        assert_eq!(path_like("--file=.env"), ["--file=.env", "--file", ".env"]);
+        assert_eq!(path_like("/My Files/a"), ["/My Files/a"]);
+        assert!(!path_like("https://x/../../etc/shadow").is_empty());
+        assert!(anywhere("open('/etc/shadow').read()").contains(&"/etc/shadow"));
+    }
+}

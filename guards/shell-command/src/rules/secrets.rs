@@ -1,0 +1,41 @@
+//! Reading secrets, and writing over them.
+
+use secret_places::{Places, anywhere, path_like};
+
+use super::download::is_interpreter;
+use crate::judge::Danger;
+use crate::lexer::Simple;
+use crate::unwrap::{Effective, operands};
+
+/// Commands whose words are not opened: they say them, or only ask.
+const SPEAKERS: &[&str] = &["echo", "printf", "true", ":", "test", "[", "[[", "which", "type", "man", "help", ""];
+/// Commands whose first operand is a pattern, be it `id_rsa`.
+const SEARCHERS: &[&str] = &["grep", "egrep", "fgrep", "rg", "ag", "ack"];
+/// Commands that nobody begins a sentence with, when a path comes next.
+const READERS: &[&str] = &[
+    "cat", "tac", "head", "tail", "less", "nl", "od", "xxd", "strings", "base64", "cp", "scp", "rsync", "tar", "dd",
+    "curl", "wget", "grep", "sed", "awk", "source", "nc",
+];
+
+pub(crate) fn judge(places: &Places, simple: &Simple, command: &Effective) -> Option<Danger> {
+    let name = command.name.as_str();
+    let pattern = SEARCHERS
+        .contains(&name)
+        .then(|| operands(&command.arguments).next())
+        .flatten()
+        .filter(|word| !word.contains('/'));
+    let words =
+        command.arguments.iter().map(String::as_str).filter(|word| !SPEAKERS.contains(&name) && Some(*word) != pattern);
+    let opened = words.chain(simple.redirects.iter().map(String::as_str)).find_map(|word| {
+        let find = |path: &str| places.find_expanded(path).map(|what| (path.to_owned(), what));
+        if is_interpreter(name) {
+            anywhere(word).into_iter().find_map(find)
+        } else {
+            path_like(word).into_iter().find_map(find)
+        }
+    });
+    let (path, what) = opened?;
+    let danger = format!("it opens {} ({what})", chio_sdk::quote(&path));
+    let says_where = path.starts_with(['/', '~']) || path.contains('/');
+    if READERS.contains(&name) && says_where { Danger::certain(danger) } else { Danger::likely(danger) }
+}

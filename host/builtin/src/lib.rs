@@ -1,0 +1,60 @@
+//! The reference guards, hooks and tool servers, compiled to components by this crate's build script and embedded, so
+//! that the host's binary needs no files beside it.
+//!
+//! A built-in is a component like any other: the same sandbox, the same limits, a digest in every receipt.
+
+/// What a built-in is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Judges calls before they run: world `guard`.
+    Guard,
+    /// Inspects what tools return: world `output-hook`.
+    Hook,
+    /// Offers tools: world `tool-server`.
+    ToolServer,
+}
+
+/// One embedded component.
+#[derive(Clone, Copy, Debug)]
+pub struct Builtin {
+    /// The name a policy uses: the key under `guards` or `hooks`, or what follows `builtin:` for a server.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// The component. Its SHA-256 is its identity.
+    pub bytes: &'static [u8],
+    /// What it asks for and which argument is what: its `manifest.yaml`.
+    pub manifest: &'static str,
+}
+
+macro_rules! builtin {
+    ($kind:ident, $name:literal, $folder:literal) => {
+        Builtin {
+            name: $name,
+            kind: Kind::$kind,
+            bytes: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".wasm")),
+            manifest: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../", $folder, "/manifest.yaml")),
+        }
+    };
+}
+
+/// Kept in step with the list in `build.rs`; a component that it does not build does not compile here.
+static ALL: [Builtin; 5] = [
+    builtin!(Guard, "forbidden_path", "guards/forbidden-path"),
+    builtin!(Guard, "shell_command", "guards/shell-command"),
+    builtin!(Hook, "secret_redactor", "guards/secret-redactor"),
+    builtin!(ToolServer, "hello", "examples/hello"),
+    builtin!(ToolServer, "files", "examples/files"),
+];
+
+/// Every built-in: guards, then hooks, then servers.
+#[must_use]
+pub fn all() -> &'static [Builtin] {
+    &ALL
+}
+
+/// The built-in of this kind and name.
+#[must_use]
+pub fn find(kind: Kind, name: &str) -> Option<&'static Builtin> {
+    ALL.iter().find(|builtin| builtin.kind == kind && builtin.name == name)
+}

@@ -1,0 +1,213 @@
+//! What can be typed. Help, completions and checks all come from here.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// The host that stands between an AI agent and its tools: every tool call is admitted, judged, recorded, sandboxed,
+/// inspected, and written to a signed receipt.
+#[derive(Debug, Parser)]
+#[command(name = "chio-host", version, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 allowed, 2 denied, 3 pending, 1 error. CHIO_LOG=info|debug|… sets what goes to stderr."
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Common {
+    /// Folder of the ledger [default: .chio here]
+    #[arg(long, global = true, env = "CHIO_STATE", value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+    /// Folder of the private keys [default: in your data folder]
+    #[arg(long, global = true, env = "CHIO_KEYS", value_name = "DIR")]
+    pub(crate) keys: Option<PathBuf>,
+    /// Folder of compiled components [default: in your cache folder]
+    #[arg(long, global = true, env = "CHIO_CACHE", value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
+    /// How stdout is written
+    #[arg(long, global = true, value_enum, default_value_t)]
+    pub(crate) format: Format,
+}
+
+/// How stdout is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Lines for people
+    #[default]
+    Human,
+    /// JSON, one document a line
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Four calls, mediated before your eyes; needs no file
+    Demo(DemoArgs),
+    /// Start a project: a folder with a starter policy
+    Init(InitArgs),
+    /// Ask whether a call would be let in, without making it
+    Check(CheckArgs),
+    /// Make one mediated call
+    Call(CallArgs),
+    /// Serve MCP on stdin and stdout
+    Run(RunArgs),
+    /// Read and verify receipts
+    Receipt(ReceiptArgs),
+    /// Look into components
+    Plugin(PluginArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DemoArgs {}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct InitArgs {
+    /// Folder to make
+    pub(crate) path: PathBuf,
+}
+
+/// Which call.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Target {
+    /// The policy
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: PathBuf,
+    /// The tool server
+    #[arg(long)]
+    pub(crate) server: String,
+    /// The tool
+    #[arg(long)]
+    pub(crate) tool: String,
+    /// The arguments: a JSON object, or @FILE
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub(crate) params: String,
+    /// The call's id; the same id again is the same call [default: a new one]
+    #[arg(long, value_name = "ID")]
+    pub(crate) request_id: Option<String>,
+    /// A capability token to use instead of the policy's default
+    #[arg(long, value_name = "FILE")]
+    pub(crate) capability: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// How far to check
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) mode: CheckMode,
+    /// What the tool is assumed to return: a JSON file, for --mode full
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output_fixture: Option<PathBuf>,
+}
+
+/// How far a check goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckMode {
+    /// Admission and guards
+    #[default]
+    Preflight,
+    /// Output hooks as well, over --output-fixture
+    Full,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CallArgs {
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    /// The policy
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: PathBuf,
+    /// A capability token to use instead of the policy's default
+    #[arg(long, value_name = "FILE")]
+    pub(crate) capability: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReceiptArgs {
+    #[command(subcommand)]
+    pub(crate) command: ReceiptCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReceiptCommand {
+    /// List receipts, oldest first; with --format json, whole ones, a line each
+    List {
+        /// Only these
+        #[arg(long, value_enum)]
+        verdict: Option<VerdictFilter>,
+        /// Only the last N
+        #[arg(long, value_name = "N")]
+        last: Option<usize>,
+    },
+    /// Print one receipt as it is stored
+    Show {
+        /// The receipt's id, or its beginning
+        id: String,
+    },
+    /// Say in words what a receipt says
+    Explain {
+        /// The receipt's id, or its beginning
+        id: String,
+    },
+    /// Verify ids, signatures and the log: of the ledger, or of a file of JSON lines
+    Verify {
+        /// Only this receipt
+        #[arg(conflicts_with = "file")]
+        id: Option<String>,
+        /// A file of receipts, one a line, whoever wrote them
+        #[arg(long, value_name = "FILE")]
+        file: Option<PathBuf>,
+        /// Accept only receipts signed by this key (may be repeated) [default: any for a file, ours for the ledger]
+        #[arg(long, value_name = "HEX")]
+        key: Vec<String>,
+    },
+}
+
+/// A decision to filter by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VerdictFilter {
+    /// Allowed
+    Allow,
+    /// Denied
+    Deny,
+    /// Given up
+    Cancelled,
+    /// Failed or unknown
+    Incomplete,
+    /// Waiting
+    Pending,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PluginArgs {
+    #[command(subcommand)]
+    pub(crate) command: PluginCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PluginCommand {
+    /// Say what a component is: world, imports, digest; nothing of it runs
+    Inspect {
+        /// A component's file, or builtin:NAME
+        component: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}

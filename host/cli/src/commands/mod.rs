@@ -1,0 +1,11 @@
+//! One file per command.
+
+pub(crate) mod call;
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod init;
+pub(crate) mod plugin;
+pub(crate) mod receipt;
+pub(crate) mod run;
+mod target;

@@ -1,0 +1,111 @@
+//! `receipt explain`: what a receipt says, in words.
+
+use chio_host_kernel::canonical::printable;
+use chio_host_kernel::receipt::{self, SCHEMA};
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::args::Format;
+use crate::error::CliError;
+use crate::print;
+
+pub(super) fn run(format: Format, record: &Value) -> Result<Outcome, CliError> {
+    let lines = lines(record);
+    match format {
+        Format::Json => {
+            let object = lines.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+            print::document(format, &Value::Object(object))?;
+        }
+        Format::Human => {
+            print::text(&lines.iter().map(|(name, value)| format!("{name}: {value}\n")).collect::<String>())?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// The seed's lines first, and in its order; then what this host adds.
+fn lines(record: &Value) -> Vec<(&'static str, String)> {
+    let text = |v: &Value| printable(v.as_str().unwrap_or("?"), 1024);
+    let decision = &record["decision"];
+    let own = &record["metadata"]["chio_host"];
+    let identity = receipt::verify(record).map_or_else(|e| format!("NOT VERIFIED: {e}"), |v| v.id);
+    let mut lines = vec![
+        ("receipt", text(&record["id"])),
+        ("schema", SCHEMA.to_owned()),
+        ("identity", identity),
+        ("decision", text(&decision["verdict"])),
+    ];
+    for name in ["reason", "guard"] {
+        if let Some(value) = decision[name].as_str() {
+            lines.push((name, printable(value, 1024)));
+        }
+    }
+    lines.push(("policy_hash", text(&record["policy_hash"])));
+    if decision["verdict"] == "deny" {
+        lines.push(("scope_diff", "requested scope vs granted scope is not embedded in this receipt".into()));
+    }
+    lines.push(("parents", "0".into()));
+    if let Some(hint) = hint(own["code"].as_str().unwrap_or_default(), decision) {
+        lines.push(("repair_hint", hint.to_owned()));
+    }
+    lines.push(("call", format!("{}/{}", text(&record["tool_server"]), text(&record["tool_name"]))));
+    lines.push(("at", super::time(record)));
+    for name in ["mode", "effect", "code"] {
+        if let Some(value) = own[name].as_str() {
+            lines.push((name, printable(value, 128)));
+        }
+    }
+    lines.extend(evidence(record));
+    lines.extend(components(own));
+    lines
+}
+
+fn evidence(record: &Value) -> Vec<(&'static str, String)> {
+    let entries = record["evidence"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let show = |entry: &Value| {
+        let passed = if entry["verdict"] == true { "passed" } else { "refused" };
+        let details = entry["details"].as_str().map(|d| format!(" ({})", printable(d, 512))).unwrap_or_default();
+        format!("{} {passed}{details}", printable(entry["guard_name"].as_str().unwrap_or("?"), 128))
+    };
+    entries.iter().map(|entry| ("evidence", show(entry))).collect()
+}
+
+fn components(own: &Value) -> Vec<(&'static str, String)> {
+    let ran = own["components"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let show = |c: &Value| {
+        let text = |name: &str| printable(c[name].as_str().unwrap_or("?"), 128);
+        format!("{} {} sha256:{} fuel {}", text("role"), text("name"), text("digest"), c["fuel"])
+    };
+    let hooks = own["hooks"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let did = |h: &Value| {
+        let what = h["what"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let what: Vec<_> = what
+            .iter()
+            .map(|w| format!(" {} x {}", w["count"], printable(w["kind"].as_str().unwrap_or("?"), 64)))
+            .collect();
+        let text = |name: &str| printable(h[name].as_str().unwrap_or("?"), 128);
+        format!("{} said {}{}", text("name"), text("verdict"), what.concat())
+    };
+    let components = ran.iter().map(|c| ("component", show(c)));
+    components.chain(hooks.iter().map(|h| ("hook", did(h)))).collect()
+}
+
+/// What would make such a call pass.
+fn hint(code: &str, decision: &Value) -> Option<&'static str> {
+    if decision["verdict"] == "allow" {
+        return None;
+    }
+    Some(match code.split('.').next().unwrap_or_default() {
+        "capability" => "present a capability that this host issued to this caller and that is good now",
+        "scope" if code == "scope.constraint" => "send arguments that meet the grant's constraints, or widen the grant",
+        "budget" => "raise max_invocations in the policy, or wait for the next capability",
+        "guard" if code == "guard.denied" || code == "guard.pending" => {
+            "read the evidence: the guard says what it saw; change the call, or the guard's config in the policy"
+        }
+        "guard" => "the guard broke or reached a limit: raise its limits in the policy, or mend it",
+        "tool" => "the tool failed or reached a limit: see its message, or raise its limits in the policy",
+        "hook" | "output" => "the output was withheld: see the hook's reason",
+        "admission" => "use a new request id",
+        _ => "inspect the guard and policy_hash, then mint or narrow a matching capability",
+    })
+}

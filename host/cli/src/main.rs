@@ -1,0 +1,102 @@
+//! `chio-host`: the host that stands between an AI agent and its tools.
+//!
+//! This crate is wiring: it reads the policy, loads the plugins, opens the ledger, and hands calls to the kernel. One file
+//! per command under `commands/`; the MCP edge under `mcp/`.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod builtins;
+mod clock;
+mod commands;
+mod error;
+mod folders;
+mod host;
+mod keys;
+mod mcp;
+mod plugins;
+mod print;
+mod wallet;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tracing_subscriber::EnvFilter;
+
+use args::{Args, Command};
+use error::CliError;
+
+/// What the process says with its exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Everything asked for was done; a call was allowed.
+    Done,
+    /// The call was refused.
+    Denied,
+    /// The call waits for a human.
+    Pending,
+    /// Something that was verified is wrong, or a tool failed; what it was is on stdout already.
+    Failed,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done => Self::SUCCESS,
+            Outcome::Failed => Self::from(1),
+            Outcome::Denied => Self::from(2),
+            Outcome::Pending => Self::from(3),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        // Bad usage exits with 1, like every other error: 2 means that a call was denied.
+        Err(error) => {
+            let code = if error.use_stderr() { 1 } else { 0 };
+            // A closed pipe is the reader's choice.
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    log_to_stderr();
+    match run(args) {
+        Ok(outcome) => outcome.into(),
+        Err(CliError::Stdout(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::debug!(?error);
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("error: {error}\n").as_bytes());
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// The MCP SDK logs whole requests and results from `info` down; they may hold secrets, so it stays at `warn` whatever is
+/// asked for.
+fn log_to_stderr() {
+    let asked = std::env::var("CHIO_LOG").unwrap_or_else(|_| "warn".to_owned());
+    let filter = EnvFilter::try_new(format!("{asked},rmcp=warn")).unwrap_or_else(|_| EnvFilter::new("warn"));
+    let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(ansi)
+        .without_time()
+        .init();
+}
+
+fn run(args: Args) -> Result<Outcome, CliError> {
+    let Args { common, command } = args;
+    match command {
+        Command::Demo(args) => commands::demo::run(&common, &args),
+        Command::Init(args) => commands::init::run(&common, &args),
+        Command::Check(args) => commands::check::run(&common, args),
+        Command::Call(args) => commands::call::run(&common, args),
+        Command::Run(args) => commands::run::run(&common, &args),
+        Command::Receipt(args) => commands::receipt::run(&common, args),
+        Command::Plugin(args) => commands::plugin::run(&common, args),
+        Command::Completions(args) => commands::completions::run(&args),
+    }
+}

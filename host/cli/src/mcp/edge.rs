@@ -1,0 +1,107 @@
+//! What a client may ask for: the tools, and calls of them. No resources, no prompts.
+
+use std::sync::Arc;
+
+use chio_host_kernel::Kernel;
+use chio_host_kernel::canonical::printable;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use uuid::Uuid;
+
+use super::Tokens;
+use super::answer::{answer, failed};
+use super::asking::Asking;
+use super::catalog::Catalog;
+use super::follow::{Calls, MAX_CALLS, follow};
+use super::progress::Words;
+
+const INSTRUCTIONS: &str = "Every call of a tool is mediated: it is checked against a capability and a policy before it \
+                            runs, and its output before it is returned. A denial says who refused and carries the id of \
+                            a signed receipt.";
+
+/// One session with one client.
+pub(super) struct Edge {
+    kernel: Arc<Kernel>,
+    tokens: Arc<dyn Tokens>,
+    catalog: Catalog,
+    session: Uuid,
+    calls: Calls,
+    words: Words,
+}
+
+impl Edge {
+    pub(super) fn new(kernel: Arc<Kernel>, tokens: Arc<dyn Tokens>, catalog: Catalog) -> Self {
+        let words = if kernel.plugins().hooks.is_empty() { Words::Told } else { Words::Withheld };
+        Self { kernel, tokens, catalog, session: Uuid::now_v7(), calls: Calls::new(), words }
+    }
+
+    /// The calls under way.
+    pub(super) fn calls(&self) -> &Calls {
+        &self.calls
+    }
+}
+
+impl ServerHandler for Edge {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("chio-host", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.catalog.tools().to_vec()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let resolved = self.catalog.resolve(&request.name).ok_or_else(|| unknown(&request.name))?;
+        let Some(place) = self.calls.enter() else {
+            return Ok(failed(format!("busy: {MAX_CALLS} calls are under way; try again later")).into());
+        };
+        let asking = Asking {
+            session: self.session,
+            id: &context.id,
+            meta: &context.meta,
+            target: resolved.target,
+            arguments: request.arguments.unwrap_or_default(),
+        };
+        let call = match asking.into_call(&*self.tokens) {
+            Ok(call) => call,
+            Err(why) => return Ok(failed(why.to_string()).into()),
+        };
+        match follow(&self.kernel, call, place, &context, self.words).await {
+            Ok(response) => Ok(answer(&response, resolved.output_schema).into()),
+            Err(lost) => Err(ErrorData::internal_error(lost.to_string(), None)),
+        }
+    }
+
+    /// The SDK gives here what it cannot read as a request that it knows, a misshapen `tools/call` among them.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if matches!(request.method.as_str(), "tools/call" | "tools/list" | "initialize") {
+            let why = "the parameters do not fit the method; a tools/call has a name, and arguments that are an object";
+            return Err(ErrorData::invalid_params(why, None));
+        }
+        let method = printable(&request.method, 64);
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("the method {method} is not offered"), None))
+    }
+}
+
+fn unknown(name: &str) -> ErrorData {
+    let name = printable(name, 64);
+    ErrorData::invalid_params(format!("\"{name}\" names no tool; names are spelt server__tool"), None)
+}

@@ -1,0 +1,138 @@
+//! The MCP edge: an agent's client on one side, [`Kernel::evaluate`] on the other, and no other way between them.
+//!
+//! - `door` is the transport: it lets in only lines that mean the same to every reader, and answers the others;
+//! - `catalog` names the tools that the capability covers, for `tools/list` and back;
+//! - `edge` answers the protocol's requests; `asking` makes a mediated call of a `tools/call`, `follow` waits for it, and
+//!   `answer` says how it ended;
+//! - `progress` carries a tool's progress to the client.
+//!
+//! The protocol itself (lifecycle, versions, cancellation) is the official SDK's.
+
+mod answer;
+mod asking;
+mod catalog;
+mod door;
+mod edge;
+mod follow;
+mod progress;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chio_host_kernel::Kernel;
+use chio_host_kernel::capability::CapabilityToken;
+use rmcp::service::{QuitReason, RunningService, ServerInitializeError, serve_server};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::pin;
+use tokio::task::JoinError;
+
+use self::catalog::Catalog;
+pub(crate) use self::catalog::CatalogError;
+use self::door::{Door, Written};
+use self::edge::Edge;
+
+/// How long calls and answers have, once the host was told to stop.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The capabilities that this session's agent holds.
+pub(crate) trait Tokens: Send + Sync {
+    /// Who asks: the agent's public key, lower-case hex. A token that was issued to another is refused.
+    fn agent(&self) -> &str;
+
+    /// Whether the agent may invoke the tool, and so is shown it. Asked once, when the session opens.
+    fn covers(&self, server: &str, tool: &str) -> bool;
+
+    /// A token to present for one call, valid now.
+    ///
+    /// It answers for a tool that nothing covers as well, with any token of the agent: the kernel refuses the call, and
+    /// the refusal has a receipt.
+    ///
+    /// # Errors
+    /// No token can be had; says why.
+    fn token_for(&self, server: &str, tool: &str) -> Result<Arc<CapabilityToken>, String>;
+}
+
+/// Why a session did not open, or broke.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServeError {
+    /// Tools that cannot be offered under a name that every client takes.
+    #[error("{}", list(.0))]
+    Catalog(Vec<CatalogError>),
+    /// The client did not open the session as the protocol asks.
+    #[error("the MCP session did not open: {0}")]
+    Handshake(#[source] Box<ServerInitializeError>),
+    /// The session's task panicked.
+    #[error("the MCP session broke: {0}")]
+    Session(#[from] JoinError),
+}
+
+fn list(errors: &[CatalogError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// Serves one client until its input ends and every call of it has, or until `shutdown` and a short grace after it.
+///
+/// Nothing but JSON-RPC is written to `output`, one message a line.
+///
+/// # Errors
+/// The tools' names do not fit, or the session broke. A client that leaves is no error.
+pub(crate) async fn serve(
+    kernel: Arc<Kernel>,
+    tokens: Arc<dyn Tokens>,
+    input: impl AsyncRead + Send + Unpin + 'static,
+    output: impl AsyncWrite + Send + Unpin + 'static,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
+    let catalog = Catalog::new(kernel.plugins(), &*tokens).map_err(ServeError::Catalog)?;
+    let edge = Edge::new(kernel, tokens, catalog);
+    let calls = edge.calls().clone();
+    let (door, written) = Door::new(input, output);
+    pin!(shutdown);
+
+    let opened = tokio::select! {
+        opened = serve_server(edge, door) => opened,
+        () = &mut shutdown => return Ok(()),
+    };
+    let stop = opened.as_ref().ok().map(RunningService::cancellation_token);
+    let served = async {
+        let ended = match opened {
+            Ok(session) => until_closed(session).await,
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(ServeError::Handshake(Box::new(error))),
+        };
+        // The client has no more use for calls that it cancelled, but each is owed its receipt.
+        calls.all_ended().await;
+        all_written(written).await;
+        ended
+    };
+    pin!(served);
+    tokio::select! {
+        ended = &mut served => return ended,
+        () = shutdown => {}
+    }
+    if let Some(stop) = stop {
+        stop.cancel();
+    }
+    tokio::time::timeout(GRACE, served).await.unwrap_or_else(|_| {
+        tracing::warn!("calls were still under way when the host stopped");
+        Ok(())
+    })
+}
+
+async fn until_closed(session: RunningService<rmcp::RoleServer, Edge>) -> Result<(), ServeError> {
+    match session.waiting().await? {
+        QuitReason::JoinError(error) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+async fn all_written(written: Written) {
+    match written.await {
+        Ok(Ok(())) => {}
+        // A client that is gone reads nothing; its calls have ended all the same.
+        Ok(Err(error)) => tracing::debug!(%error, "the client stopped reading"),
+        Err(error) => tracing::warn!(%error, "the task that writes to the client broke"),
+    }
+}

@@ -1,0 +1,64 @@
+//! The output hooks: in policy order, each on what the one before it left; an error is a block.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::call::Snapshot;
+use crate::canonical::{self, printable};
+use crate::denial::Denial;
+use crate::ports::{HookVerdict, OutputHook};
+use crate::trail::{HookNote, Trail};
+
+/// What the hooks decided together.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Inspected {
+    /// This may be released.
+    Release(Value),
+    /// Nothing may.
+    Block(Denial),
+    /// Nothing may before a human says so.
+    Withhold {
+        /// Which hook asked.
+        hook: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Shows an output to every hook, until one withholds it.
+pub(crate) async fn run(
+    hooks: &[Arc<dyn OutputHook>],
+    call: &Snapshot,
+    mut value: Value,
+    trail: &mut Trail,
+) -> Inspected {
+    for hook in hooks {
+        let component = hook.component();
+        let name = component.name.clone();
+        let ran = hook.inspect(call, &canonical::to_string(&value)).await;
+        trail.ran(component, ran.fuel);
+        let mut note = |verdict, what| trail.hooks.push(HookNote { name: name.clone(), verdict, what });
+        match ran.outcome {
+            Ok(HookVerdict::Allow) => note("allow", Vec::new()),
+            Ok(HookVerdict::Redact { value: redacted, what }) => {
+                note("redact", what);
+                value = redacted;
+            }
+            Ok(HookVerdict::Block(reason)) => {
+                note("block", Vec::new());
+                return Inspected::Block(Denial::Hook { why: printable(&reason, 512), name });
+            }
+            Ok(HookVerdict::Escalate(reason)) => {
+                note("escalate", Vec::new());
+                return Inspected::Withhold { reason: printable(&reason, 512), hook: name };
+            }
+            Err(fault) => {
+                note("error", Vec::new());
+                trail.stopped = Some((name.clone(), fault.stop));
+                return Inspected::Block(Denial::HookFault { name, fault });
+            }
+        }
+    }
+    Inspected::Release(value)
+}

@@ -1,0 +1,104 @@
+//! What a transition must satisfy by itself, whatever stores it.
+
+use super::{Mutation, OperationWrite, Refused, Transition};
+use crate::operation::{Kind, Operation, State, is_legal_move};
+
+/// Checks a transition against the ledger's epoch and the operation as it is stored.
+///
+/// # Errors
+/// A stale epoch; a version that is not the stored one; a move that is not legal; an operation whose identity would
+/// change; a dispatch commit that does not consume what the operation requires.
+pub fn check(transition: &Transition, current_epoch: u64, stored: Option<&Operation>) -> Result<(), Refused> {
+    if transition.lease_epoch != current_epoch {
+        return Err(Refused::StaleEpoch { presented: transition.lease_epoch, current: current_epoch });
+    }
+    let Some(write) = &transition.operation else { return Ok(()) };
+    check_version(write, stored)?;
+    let inconsistent = |why| Err(Refused::Inconsistent { id: write.record.id.clone(), why });
+    if write.record.lease_epoch != current_epoch {
+        return inconsistent("the record carries another lease epoch");
+    }
+    match stored {
+        None if write.record.state != State::Prepared || !write.path.is_empty() => {
+            return inconsistent("a new operation is prepared, and nothing else");
+        }
+        None if write.record.id != write.record.binding.operation_id() => {
+            return inconsistent("its id is not that of its binding");
+        }
+        None => {}
+        Some(stored) => check_moves(write, stored)?,
+    }
+    if write.path.contains(&State::DispatchCommitted) {
+        check_dispatch_commit(write, &transition.mutations)?;
+    }
+    Ok(())
+}
+
+fn check_version(write: &OperationWrite, stored: Option<&Operation>) -> Result<(), Refused> {
+    let at = stored.map_or(0, |s| s.version);
+    if at != write.expected_version {
+        let id = write.record.id.clone();
+        return Err(Refused::Version { id, expected: write.expected_version, stored: at });
+    }
+    let moves = if stored.is_none() { 1 } else { write.path.len() as u64 };
+    if write.record.version != at + moves {
+        let id = write.record.id.clone();
+        return Err(Refused::Inconsistent { id, why: "its version does not count its moves" });
+    }
+    Ok(())
+}
+
+fn check_moves(write: &OperationWrite, stored: &Operation) -> Result<(), Refused> {
+    let record = &write.record;
+    let same = record.id == stored.id
+        && record.kind == stored.kind
+        && record.requirements == stored.requirements
+        && record.binding == stored.binding
+        && record.admission == stored.admission;
+    let id = || record.id.clone();
+    if !same {
+        return Err(Refused::Inconsistent { id: id(), why: "its identity would change" });
+    }
+    let mut from = stored.state;
+    for &to in &write.path {
+        if !is_legal_move(record.kind, record.requirements, from, to) {
+            return Err(Refused::IllegalMove { id: id(), from, to });
+        }
+        from = to;
+    }
+    if record.state != from {
+        return Err(Refused::Inconsistent { id: id(), why: "its state is not where its path ends" });
+    }
+    if from.is_terminal() && record.terminal.is_none() {
+        return Err(Refused::Inconsistent { id: id(), why: "it ends without saying how" });
+    }
+    Ok(())
+}
+
+/// Legality of the move alone would let an operation skip its hold or its approval; what it requires is enforced here,
+/// where it is consumed.
+fn check_dispatch_commit(write: &OperationWrite, mutations: &[Mutation]) -> Result<(), Refused> {
+    let record = &write.record;
+    let inconsistent = |why| Err(Refused::Inconsistent { id: record.id.clone(), why });
+    if record.dispatch_commit.is_none() {
+        return inconsistent("a dispatch commit says when");
+    }
+    if record.kind != Kind::ToolDispatch {
+        return inconsistent("an economic mutation has no dispatch");
+    }
+    if record.requirements.budget_capture {
+        let Some(hold) = &record.participants.hold else {
+            return inconsistent("it requires a hold and has none");
+        };
+        if !mutations.iter().any(|m| matches!(m, Mutation::CommitHold { id } if id == hold)) {
+            return inconsistent("its dispatch commit does not consume its hold");
+        }
+    }
+    if record.requirements.approval && record.participants.approval.is_none() {
+        return inconsistent("it requires an approval and has none");
+    }
+    if record.requirements.broker_attempt && record.participants.broker_attempt.is_none() {
+        return inconsistent("it requires a broker attempt and has none");
+    }
+    Ok(())
+}

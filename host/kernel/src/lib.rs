@@ -1,0 +1,45 @@
+//! The mediated call: one tool invocation, from request to signed receipt.
+//!
+//! [`Kernel::evaluate`] takes seven steps, each a function of its own, and reads top to bottom:
+//!
+//! 1. **admit** the capability: who asks, is the id new, may it;
+//! 2. **judge**: every guard on one snapshot, the first no ends it, an error is a no;
+//! 3. **record** the operation, `prepared`;
+//! 4. **hold** what the call may use;
+//! 5. **dispatch**: one synced commit, then the tool, and nothing between;
+//! 6. **settle**: the output hooks, revocation once more, the grant's digest;
+//! 7. **close**: sign the receipt and record the end, synced; only then is output released.
+//!
+//! The kernel sees plugins, the ledger and the clock through its own traits ([`ports`], [`ledger::Ledger`]). It has no
+//! WebAssembly, no disk, no clock and no command line of its own.
+//!
+//! **Invariant:** no code reaches a tool except through the [`admission::Committed`] value that the dispatch commit alone
+//! makes.
+
+#![forbid(unsafe_code)]
+
+pub mod admission;
+pub mod call;
+pub mod canonical;
+pub mod capability;
+mod close;
+pub mod denial;
+mod evaluate;
+pub mod facts;
+mod guards;
+mod hooks;
+mod in_flight;
+mod kernel;
+pub mod keys;
+pub mod ledger;
+pub mod money;
+pub mod operation;
+pub mod ports;
+pub mod receipt;
+mod replay;
+pub mod response;
+mod settle;
+mod trail;
+mod verify;
+
+pub use kernel::{DurableAdmission, Kernel, Ledgers, Outputs, Plugins, Settings};

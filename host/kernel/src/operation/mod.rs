@@ -1,0 +1,9 @@
+//! The operation: the durable record of a call, and the one function that says which moves it may make.
+
+mod record;
+mod state;
+
+pub use record::{
+    Admission, Binding, Component, Delivery, DispatchCommit, Operation, OperationId, Participants, Role, Terminal,
+};
+pub use state::{Kind, Requirements, State, is_legal_move};

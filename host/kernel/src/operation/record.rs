@@ -1,0 +1,195 @@
+//! The record itself: everything that the drop path and recovery need to know about a call.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::{Kind, Requirements, State};
+use crate::call::{EffectClass, RequestId};
+use crate::canonical;
+
+const ID_DOMAIN: &[u8] = b"chio.operation_id.v1";
+
+/// SHA-256 over who asked what of which ledger, lower-case hex.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct OperationId(String);
+
+impl OperationId {
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for OperationId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What makes an operation the one it is. A replay is compared by server, tool and parameter hash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Binding {
+    /// The ledger that holds it.
+    pub ledger_id: String,
+    /// The caller's public key, lower-case hex.
+    pub subject: String,
+    /// The caller's id for the call.
+    pub request_id: RequestId,
+    /// 1 for the first; one more after each clean unwind.
+    pub attempt: u32,
+    /// The tool server.
+    pub server: String,
+    /// The tool.
+    pub tool: String,
+    /// SHA-256 of the canonical arguments, lower-case hex.
+    pub parameter_hash: String,
+}
+
+impl Binding {
+    /// The operation's id: from the ledger, the subject, the request id and the attempt.
+    #[must_use]
+    pub fn operation_id(&self) -> OperationId {
+        let identity = canonical::to_vec(&json!({
+            "attempt": self.attempt,
+            "ledger_id": self.ledger_id,
+            "request_id": self.request_id,
+            "subject": self.subject,
+        }));
+        let mut hash = Sha256::new();
+        hash.update(ID_DOMAIN);
+        hash.update([0]);
+        hash.update(identity);
+        OperationId(hex::encode(hash.finalize()))
+    }
+}
+
+/// What part a component plays in a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Judges the call.
+    Guard,
+    /// Inspects the output.
+    OutputHook,
+    /// Runs the tool.
+    ToolServer,
+}
+
+/// A component, as records and receipts name it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Component {
+    /// Its part.
+    pub role: Role,
+    /// Its name in the policy.
+    pub name: String,
+    /// SHA-256 of its bytes, lower-case hex.
+    pub digest: String,
+}
+
+/// What was admitted, and under what. Recorded, and not compared on a replay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Admission {
+    /// The capability.
+    pub capability_id: String,
+    /// SHA-256 of the token, lower-case hex.
+    pub capability_digest: String,
+    /// The chosen grant's position.
+    pub grant_index: u32,
+    /// The policy in force.
+    pub policy_hash: String,
+    /// Every component that takes part.
+    pub components: Vec<Component>,
+    /// What the tool can do.
+    pub effect_class: EffectClass,
+}
+
+/// Ids of what the operation holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Participants {
+    /// The hold, once it is taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<String>,
+    /// The execution nonce.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
+    /// The approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<String>,
+    /// The broker's attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broker_attempt: Option<String>,
+}
+
+/// When the tool was handed the call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DispatchCommit {
+    /// The operation's version at that moment.
+    pub version: u64,
+    /// The lease epoch that committed.
+    pub lease_epoch: u64,
+    /// Milliseconds since 1970.
+    pub at_ms: u64,
+}
+
+/// What `finalizing` decided about the output, so that recovery never runs a hook again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivery {
+    /// Release it.
+    Deliver,
+    /// A hook blocked it.
+    Block,
+    /// The capability was revoked while the tool ran.
+    Revoked,
+    /// It is not what the grant's digest fixed.
+    Mismatch,
+    /// It waits for a human.
+    Withheld,
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terminal {
+    /// The receipt; none after a clean unwind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt_id: Option<String>,
+}
+
+/// The durable record of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operation {
+    /// Derived from the binding.
+    pub id: OperationId,
+    /// What it is about.
+    pub kind: Kind,
+    /// What it has to consume.
+    pub requirements: Requirements,
+    /// Who asked what.
+    pub binding: Binding,
+    /// Under what.
+    pub admission: Admission,
+    /// Where it stands.
+    pub state: State,
+    /// 1 when recorded, one more with every move.
+    pub version: u64,
+    /// The lease epoch that last wrote it.
+    pub lease_epoch: u64,
+    /// What it holds.
+    #[serde(default)]
+    pub participants: Participants,
+    /// When the tool was handed the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dispatch_commit: Option<DispatchCommit>,
+    /// What was decided about the output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Delivery>,
+    /// The last thing that went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+    /// How it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminal: Option<Terminal>,
+}

@@ -1,0 +1,70 @@
+//! What a caller gets back.
+
+use std::sync::Arc;
+
+use crate::ledger::LedgerError;
+use crate::ports::{Elicitation, OutputFormat};
+use crate::receipt::{Decision, SignedReceipt};
+
+/// The end of a call, as its receipt says it.
+#[derive(Clone, Debug)]
+pub struct Response {
+    /// The signed receipt; for a replayed id, the original one.
+    pub receipt: Arc<SignedReceipt>,
+    /// The released output, for an allow. A replay has it only where it was kept.
+    pub output: Option<Output>,
+    /// `stage.kind`, for everything but an allow.
+    pub code: Option<String>,
+    /// Addresses that the user has to visit before a new call can succeed.
+    pub elicitations: Vec<Elicitation>,
+    /// Whether this call did something, or an earlier one with the same id.
+    pub origin: Origin,
+}
+
+/// Where a response comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// From this call.
+    Fresh,
+    /// From the record of an earlier one.
+    Replayed,
+}
+
+/// What is released to the caller.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// The value, hooks applied.
+    pub value: serde_json::Value,
+    /// How it is to be read.
+    pub format: OutputFormat,
+}
+
+impl Response {
+    /// What was decided.
+    #[must_use]
+    pub fn decision(&self) -> &Decision {
+        &self.receipt.body().decision
+    }
+}
+
+/// The kernel could not answer, and signed nothing. For a caller this is a denial.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// The ledger could not record the answer.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// Too many calls are under way.
+    #[error("{limit} calls are under way already, which is the most at one time; try again later")]
+    Busy {
+        /// The bound.
+        limit: usize,
+    },
+    /// The system gives no randomness.
+    #[error("no randomness for a new id: {0}")]
+    Entropy(String),
+}
+
+/// Direct dispatch does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("direct tool dispatch is unavailable; use the full evaluation pipeline")]
+pub struct DirectDispatchUnavailable;

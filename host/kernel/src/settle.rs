@@ -1,0 +1,177 @@
+//! From what the tool answered to how the call ends: hooks, revocation, the grant's digest.
+
+use serde_json::Value;
+
+use crate::call::EffectClass;
+use crate::canonical::{self, printable};
+use crate::denial::Denial;
+use crate::hooks::Inspected;
+use crate::operation::{Delivery, State};
+use crate::ports::{Elicitation, Entry, Fault, OutputFormat, Stop, ToolError, ToolOutput, ToolRan};
+use crate::receipt::{Decision, KERNEL};
+use crate::response::Output;
+
+/// The reason of a call whose tool sent the user elsewhere (the second seed's constant).
+pub(crate) const URL_ELICITATION: &str = "tool server returned URL elicitation after dispatch; outcome is unknown";
+
+/// Whether the tool did anything, as the receipt says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It was never entered.
+    None,
+    /// It ran.
+    Executed,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Effect {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Executed => "executed",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// How a call ends, before it is signed.
+#[derive(Debug)]
+pub(crate) struct Ending {
+    pub(crate) decision: Decision,
+    pub(crate) code: Option<String>,
+    pub(crate) effect: Effect,
+    pub(crate) output: Option<Output>,
+    pub(crate) elicitations: Vec<Elicitation>,
+    /// Where its operation ends.
+    pub(crate) terminal: State,
+    pub(crate) delivery: Option<Delivery>,
+}
+
+impl Ending {
+    /// An allow, without output: a check that passed.
+    pub(crate) fn passed(output: Option<Output>) -> Self {
+        Self {
+            decision: Decision::Allow,
+            code: None,
+            effect: Effect::None,
+            output,
+            elicitations: Vec::new(),
+            terminal: State::Completed,
+            delivery: None,
+        }
+    }
+
+    /// A refusal before any tool was entered.
+    pub(crate) fn denied(denial: &Denial) -> Self {
+        let guard = denial.plugin().unwrap_or(KERNEL).to_owned();
+        let decision = Decision::Deny { reason: denial.to_string(), guard };
+        let terminal = State::CompensatedBeforeDispatch;
+        Self { decision, code: Some(denial.code()), terminal, ..Self::passed(None) }
+    }
+
+    /// A call that waits for a human.
+    pub(crate) fn pending(code: &str, guard: String, reason: String) -> Self {
+        let decision = Decision::Pending { reason, guard };
+        let terminal = State::CompensatedBeforeDispatch;
+        Self { decision, code: Some(code.to_owned()), terminal, ..Self::passed(None) }
+    }
+
+    /// A call whose tool was entered, and of which no output is released.
+    fn incomplete(code: String, reason: String, effect: Effect) -> Self {
+        let terminal = if effect == Effect::Unknown { State::OutcomeUnknownAfterDispatch } else { State::Completed };
+        let decision = Decision::Incomplete { reason };
+        Self { decision, code: Some(code), effect, terminal, ..Self::passed(None) }
+    }
+
+    /// The hooks' judgement over an output that a tool did return.
+    pub(crate) fn inspected(inspected: Inspected, format: OutputFormat) -> Self {
+        let (ending, delivery) = match inspected {
+            Inspected::Release(value) => (Self::passed(Some(Output { value, format })), Delivery::Deliver),
+            Inspected::Block(denial) => (Self::denied(&denial), Delivery::Block),
+            Inspected::Withhold { hook, reason } => (Self::pending("hook.escalated", hook, reason), Delivery::Withheld),
+        };
+        Self { effect: Effect::Executed, terminal: State::Completed, delivery: Some(delivery), ..ending }
+    }
+
+    /// The output is withheld because of something that the hooks did not see.
+    pub(crate) fn withheld(denial: &Denial, delivery: Delivery) -> Self {
+        let terminal = match delivery {
+            Delivery::Mismatch => State::DeniedAfterDelivery,
+            _ => State::Completed,
+        };
+        Self { effect: Effect::Executed, terminal, delivery: Some(delivery), ..Self::denied(denial) }
+    }
+}
+
+/// What a tool's run comes down to.
+pub(crate) enum Answer {
+    /// It returned something, which the hooks have to see.
+    Output(ToolOutput),
+    /// It returned an error, whose text the hooks have to see as well: a secret in it is as bad as in an output.
+    Error {
+        /// The tool's words.
+        message: String,
+        /// `tool.…`.
+        code: &'static str,
+    },
+    /// There is nothing to show to a hook.
+    Ended(Box<Ending>),
+}
+
+/// Sorts a run of a tool.
+pub(crate) fn answer(tool: ToolRan, effect_class: EffectClass, deadline_ms: u128) -> Answer {
+    let ended = |ending| Answer::Ended(Box::new(ending));
+    match (tool.entry, tool.ran.outcome) {
+        (_, Ok(Ok(output))) => Answer::Output(output),
+        (_, Ok(Err(error))) => returned_error(error, effect_class),
+        (Entry::Never, Err(fault)) => {
+            let denial = stopped(&fault, deadline_ms);
+            ended(Ending { terminal: State::NotAcceptedAfterDispatchCommit, ..Ending::denied(&denial) })
+        }
+        (Entry::Entered, Err(fault)) => {
+            let denial = stopped(&fault, deadline_ms);
+            ended(Ending::incomplete(denial.code(), denial.to_string(), after_entry(effect_class)))
+        }
+    }
+}
+
+fn returned_error(error: ToolError, effect_class: EffectClass) -> Answer {
+    let (message, code) = match error {
+        ToolError::InvalidArguments(m) => (format!("invalid arguments: {m}"), "tool.invalid_arguments"),
+        ToolError::FailedBeforeEffect(m) => (m, "tool.failed_before_effect"),
+        ToolError::Failed(m) => (m, "tool.failed"),
+        ToolError::UrlElicitation(elicitations) => {
+            let effect = after_entry(effect_class);
+            let ending = Ending::incomplete("tool.url_elicitation".into(), URL_ELICITATION.into(), effect);
+            return Answer::Ended(Box::new(Ending { elicitations, ..ending }));
+        }
+    };
+    Answer::Error { message: printable(&message, 2048), code }
+}
+
+/// What is known of a tool that was stopped: one that can have no effect had none that matters.
+fn after_entry(class: EffectClass) -> Effect {
+    match class {
+        EffectClass::Pure | EffectClass::ReadOnly => Effect::Executed,
+        EffectClass::SideEffecting => Effect::Unknown,
+    }
+}
+
+fn stopped(fault: &Fault, budget_ms: u128) -> Denial {
+    match fault.stop {
+        Stop::Deadline => Denial::Deadline { stage: "tool", budget_ms },
+        stop => Denial::Tool { why: fault.message.clone(), stop: Some(stop) },
+    }
+}
+
+/// The end of a call whose tool returned an error, with the hooks' judgement over its words.
+pub(crate) fn failed(inspected: Inspected, code: &str) -> Ending {
+    let words = match inspected {
+        Inspected::Release(Value::String(words)) => words,
+        Inspected::Release(other) => canonical::to_string(&other),
+        Inspected::Block(_) | Inspected::Withhold { .. } => "an output hook withheld the message".to_owned(),
+    };
+    let denial = Denial::Tool { why: printable(&words, 2048), stop: None };
+    Ending::incomplete(code.to_owned(), denial.to_string(), Effect::Executed)
+}

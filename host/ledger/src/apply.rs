@@ -1,0 +1,149 @@
+//! What a transition does, whatever keeps the rows.
+
+use chio_host_kernel::ledger::{
+    Applied, Claim, Hold, HoldState, LogEntry, Mutation, OperationWrite, Refused, RequestKey, Transition, check,
+};
+use chio_host_kernel::receipt::SignedReceipt;
+
+use crate::claims;
+use crate::rows::Rows;
+
+/// The longest counter key, in bytes. Keys are kept as they are, because they are listed in order, and the pages that
+/// hold them are bounded.
+pub(crate) const MAX_COUNTER_KEY: usize = 400;
+
+/// Checks a transition and makes its changes, in order. If it fails, the caller undoes what was put.
+pub(crate) fn apply<R: Rows>(rows: &mut R, transition: &Transition) -> Result<Applied, R::Error> {
+    let write = transition.operation.as_ref();
+    let stored = match write {
+        Some(write) => rows.operation(&write.record.id)?,
+        None => None,
+    };
+    check(transition, rows.lease_epoch(), stored.as_ref())?;
+    let mut applied = Applied::default();
+    for mutation in &transition.mutations {
+        mutate(rows, write, mutation, &mut applied)?;
+    }
+    match (write, stored) {
+        (Some(write), None) => rows.insert_operation(&write.record)?,
+        (Some(write), Some(_)) => rows.update_operation(&write.record)?,
+        (None, _) => {}
+    }
+    Ok(applied)
+}
+
+fn mutate<R: Rows>(
+    rows: &mut R,
+    write: Option<&OperationWrite>,
+    mutation: &Mutation,
+    applied: &mut Applied,
+) -> Result<(), R::Error> {
+    match mutation {
+        Mutation::BindRequest { key, expected, record } => {
+            if rows.request(key)? != *expected {
+                return Err(moved_on(key).into());
+            }
+            rows.put_request(key, record)
+        }
+        Mutation::TakeHold(hold) => take_hold(rows, write, hold),
+        Mutation::CommitHold { id } => {
+            let mut hold = find_hold(rows, id, HoldState::Held)?;
+            belongs_to(&hold, write)?;
+            hold.state = HoldState::Committed;
+            rows.put_hold(&hold)
+        }
+        Mutation::SettleHold { id } => {
+            find_hold(rows, id, HoldState::Committed)?;
+            rows.remove_hold(id)
+        }
+        Mutation::ReleaseHold { id } => close_and_give_back(rows, id, HoldState::Held),
+        Mutation::ReverseHold { id } => close_and_give_back(rows, id, HoldState::Committed),
+        Mutation::KeepOutput { operation, bytes } => rows.put_output(operation, bytes),
+        Mutation::AppendReceipt { receipt, replay } => {
+            applied.entries.push(append(rows, receipt, replay.as_deref())?);
+            Ok(())
+        }
+        Mutation::Revoke { capability_id, at } => match rows.revoked_at(capability_id)? {
+            Some(_) => Ok(()),
+            None => rows.put_revocation(capability_id, *at),
+        },
+    }
+}
+
+fn moved_on(key: &RequestKey) -> Refused {
+    Refused::Request(key.request_id.as_str().to_owned())
+}
+
+fn take_hold<R: Rows>(rows: &mut R, write: Option<&OperationWrite>, hold: &Hold) -> Result<(), R::Error> {
+    let inconsistent = |why| Refused::Inconsistent { id: hold.operation.clone(), why };
+    belongs_to(hold, write)?;
+    if hold.state != HoldState::Held {
+        return Err(inconsistent("a hold begins as held").into());
+    }
+    if let Some(there) = rows.hold(&hold.id)? {
+        return Err(wrong_state(&hold.id, "new", name(there.state)).into());
+    }
+    let mut taken = hold.clone();
+    for claim in &mut taken.claims {
+        if claim.counter.as_str().len() > MAX_COUNTER_KEY {
+            return Err(inconsistent("a counter's key is longer than 400 bytes").into());
+        }
+        let counter = claims::take(rows.counter(&claim.counter)?, claim)?;
+        rows.put_counter(&claim.counter, counter)?;
+        // The window that it was really taken in, so that it is given back there and nowhere else.
+        claim.window = counter.window;
+    }
+    rows.put_hold(&taken)
+}
+
+fn close_and_give_back<R: Rows>(rows: &mut R, id: &str, expected: HoldState) -> Result<(), R::Error> {
+    let hold = find_hold(rows, id, expected)?;
+    for claim in &hold.claims {
+        give_back(rows, claim)?;
+    }
+    rows.remove_hold(id)
+}
+
+fn give_back<R: Rows>(rows: &mut R, claim: &Claim) -> Result<(), R::Error> {
+    match rows.counter(&claim.counter)? {
+        Some(stored) => rows.put_counter(&claim.counter, claims::give_back(stored, claim)),
+        None => Ok(()),
+    }
+}
+
+fn append<R: Rows>(rows: &mut R, receipt: &SignedReceipt, replay: Option<&[u8]>) -> Result<LogEntry, R::Error> {
+    if rows.has_receipt(receipt.id())? {
+        return Err(Refused::DuplicateReceipt(receipt.id().to_owned()).into());
+    }
+    let entry = LogEntry::after(rows.last_entry()?.as_ref(), receipt.id());
+    rows.append(&entry, receipt, replay)?;
+    Ok(entry)
+}
+
+fn find_hold<R: Rows>(rows: &R, id: &str, expected: HoldState) -> Result<Hold, R::Error> {
+    match rows.hold(id)? {
+        Some(hold) if hold.state == expected => Ok(hold),
+        other => Err(wrong_state(id, name(expected), other.map_or("gone", |h| name(h.state))).into()),
+    }
+}
+
+/// An operation takes and consumes its own hold. Closing another's is allowed: an operator's release is an operation too.
+fn belongs_to(hold: &Hold, write: Option<&OperationWrite>) -> Result<(), Refused> {
+    match write {
+        Some(write) if write.record.id != hold.operation => {
+            Err(Refused::Inconsistent { id: write.record.id.clone(), why: "the hold is another operation's" })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn wrong_state(id: &str, expected: &'static str, found: &'static str) -> Refused {
+    Refused::Hold { id: id.to_owned(), expected, found }
+}
+
+fn name(state: HoldState) -> &'static str {
+    match state {
+        HoldState::Held => "held",
+        HoldState::Committed => "committed",
+    }
+}

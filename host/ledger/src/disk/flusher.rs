@@ -1,0 +1,271 @@
+//! Group commit: one thread syncs for all that wait.
+//!
+//! The thread takes everyone who is waiting, flushes, syncs, and wakes them. Whoever registers meanwhile waits for the
+//! next round, because the flush may have begun before their transaction. A round costs the same for one as for a
+//! thousand, so the more callers there are, the fewer syncs a call needs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use chio_host_kernel::ledger::LedgerError;
+use tokio::sync::oneshot;
+
+use super::contain::contain;
+use super::health::Health;
+
+/// The steps of a round. Behind a trait so that a test can watch their order.
+pub(super) trait Disk: Send + 'static {
+    /// Hands what is buffered to the operating system.
+    fn flush(&mut self) -> Result<(), String>;
+
+    /// Returns when what was flushed is on the disk.
+    fn sync(&mut self) -> Result<(), String>;
+
+    /// Remembers how much is on the disk now.
+    fn mark(&mut self) -> Result<(), String>;
+}
+
+type Outcome = Result<(), LedgerError>;
+
+/// The handle of the thread. Dropping it lets the thread flush, sync and end; [`Flusher::stop`] waits for that.
+pub(super) struct Flusher {
+    /// Bounded by the callers that wait: each sends once and waits for its answer. One that stops waiting leaves a sender
+    /// behind until the round ends.
+    waiting: Sender<oneshot::Sender<Outcome>>,
+    rounds: Arc<AtomicU64>,
+    thread: JoinHandle<Outcome>,
+}
+
+impl Flusher {
+    /// # Errors
+    /// The system gives no thread.
+    pub(super) fn start(disk: impl Disk, health: Arc<Health>) -> std::io::Result<Self> {
+        let (waiting, queue) = channel();
+        let rounds = Arc::new(AtomicU64::new(0));
+        let round = Round { disk, health, completed: Arc::clone(&rounds) };
+        let thread = thread::Builder::new().name("chio-ledger-sync".to_owned()).spawn(move || round.run(&queue))?;
+        Ok(Self { waiting, rounds, thread })
+    }
+
+    /// Returns when everything that was applied before is on the disk.
+    pub(super) async fn synced(&self) -> Outcome {
+        let gone = || LedgerError::Unavailable("its sync thread has ended".to_owned());
+        let (wake, woken) = oneshot::channel();
+        self.waiting.send(wake).map_err(|_| gone())?;
+        woken.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    pub(super) fn rounds(&self) -> u64 {
+        self.rounds.load(Ordering::Acquire)
+    }
+
+    /// Lets the thread flush and sync what is buffered, and waits for it to end.
+    pub(super) fn stop(self) -> Outcome {
+        drop(self.waiting);
+        self.thread.join().unwrap_or_else(|_| Err(LedgerError::Unavailable("its sync thread panicked".to_owned())))
+    }
+}
+
+struct Round<D> {
+    disk: D,
+    health: Arc<Health>,
+    completed: Arc<AtomicU64>,
+}
+
+impl<D: Disk> Round<D> {
+    fn run(mut self, queue: &Receiver<oneshot::Sender<Outcome>>) -> Outcome {
+        while let Ok(first) = queue.recv() {
+            let waiting: Vec<_> = std::iter::once(first).chain(queue.try_iter()).collect();
+            let outcome = self.complete();
+            for caller in waiting {
+                // One that no longer waits is no reason to stop.
+                drop(caller.send(outcome.clone()));
+            }
+        }
+        let outcome = self.complete();
+        // The last of the database goes with it, on this thread, because sled writes when it is dropped.
+        match contain(move || drop(self)) {
+            Ok(()) => outcome,
+            Err(panic) => outcome.and(Err(LedgerError::Unavailable(format!("sled panicked as it closed: {panic}")))),
+        }
+    }
+
+    fn complete(&mut self) -> Outcome {
+        self.health.check()?;
+        let disk = &mut self.disk;
+        let done = contain(|| {
+            disk.flush()?;
+            disk.sync()?;
+            disk.mark()
+        });
+        match done {
+            Ok(Ok(())) => {
+                self.completed.fetch_add(1, Ordering::Release);
+                Ok(())
+            }
+            Ok(Err(why)) => Err(self.health.fail(&why)),
+            Err(panic) => Err(self.health.fail(&format!("sled panicked: {panic}"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{SyncSender, sync_channel};
+    use std::task::{Context, Poll, Waker};
+
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    /// A disk that does nothing until the test allows each step, and tells it which step that is.
+    struct Stepped {
+        steps: SyncSender<&'static str>,
+        allow: Receiver<Result<(), String>>,
+    }
+
+    impl Stepped {
+        fn step(&self, name: &'static str) -> Result<(), String> {
+            self.steps.send(name).unwrap();
+            self.allow.recv().unwrap()
+        }
+    }
+
+    impl Disk for Stepped {
+        fn flush(&mut self) -> Result<(), String> {
+            self.step("flush")
+        }
+
+        fn sync(&mut self) -> Result<(), String> {
+            self.step("sync")
+        }
+
+        fn mark(&mut self) -> Result<(), String> {
+            self.step("mark")
+        }
+    }
+
+    struct Test {
+        flusher: Flusher,
+        health: Arc<Health>,
+        steps: Receiver<&'static str>,
+        allow: Sender<Result<(), String>>,
+    }
+
+    impl Test {
+        fn new() -> Self {
+            let (steps, seen) = sync_channel(0);
+            let (allow, allowed) = channel();
+            let health = Arc::new(Health::default());
+            let flusher = Flusher::start(Stepped { steps, allow: allowed }, Arc::clone(&health)).unwrap();
+            Self { flusher, health, steps: seen, allow }
+        }
+
+        fn expect(&self, step: &str, outcome: Result<(), String>) {
+            assert_eq!(self.steps.recv().unwrap(), step);
+            self.allow.send(outcome).unwrap();
+        }
+
+        fn expect_round(&self) {
+            for step in ["flush", "sync", "mark"] {
+                self.expect(step, Ok(()));
+            }
+        }
+
+        fn stop(self) -> Outcome {
+            let Self { flusher, steps, allow, .. } = self;
+            for _ in 0..3 {
+                allow.send(Ok(())).unwrap();
+            }
+            thread::scope(|scope| {
+                scope.spawn(move || steps.iter().for_each(drop));
+                flusher.stop()
+            })
+        }
+    }
+
+    fn wait<F: Future>(future: F) -> F::Output {
+        Builder::new_current_thread().build().unwrap().block_on(future)
+    }
+
+    /// Registers, and answers whether the caller still has to wait.
+    fn is_pending<F: Future<Output = Outcome>>(future: std::pin::Pin<&mut F>) -> bool {
+        future.poll(&mut Context::from_waker(Waker::noop())) == Poll::Pending
+    }
+
+    #[test]
+    fn a_caller_is_woken_after_the_sync_and_not_before() {
+        let test = Test::new();
+        let mut caller = Box::pin(test.flusher.synced());
+        assert!(is_pending(caller.as_mut()));
+        for step in ["flush", "sync", "mark"] {
+            assert_eq!(test.steps.recv().unwrap(), step);
+            assert!(is_pending(caller.as_mut()), "woken before the {step} was done");
+            assert_eq!(test.flusher.rounds(), 0);
+            test.allow.send(Ok(())).unwrap();
+        }
+        assert_eq!(wait(caller), Ok(()));
+        assert_eq!(test.flusher.rounds(), 1);
+        test.stop().unwrap();
+    }
+
+    #[test]
+    fn whoever_comes_during_a_round_waits_for_the_next_and_shares_it() {
+        let test = Test::new();
+        let mut first = Box::pin(test.flusher.synced());
+        assert!(is_pending(first.as_mut()));
+        assert_eq!(test.steps.recv().unwrap(), "flush");
+        let mut later: Vec<_> = (0..64).map(|_| Box::pin(test.flusher.synced())).collect();
+        assert!(later.iter_mut().all(|caller| is_pending(caller.as_mut())));
+        // One that gives up is no reason for the others not to be woken.
+        drop(later.pop());
+        test.allow.send(Ok(())).unwrap();
+        test.expect("sync", Ok(()));
+        test.expect("mark", Ok(()));
+        assert_eq!(wait(first), Ok(()));
+        assert!(later.iter_mut().all(|caller| is_pending(caller.as_mut())));
+        test.expect_round();
+        for caller in later {
+            assert_eq!(wait(caller), Ok(()));
+        }
+        assert_eq!(test.flusher.rounds(), 2);
+        test.stop().unwrap();
+    }
+
+    #[test]
+    fn after_a_failure_everybody_is_refused() {
+        for failing in ["flush", "sync", "mark"] {
+            let test = Test::new();
+            let mut caller = Box::pin(test.flusher.synced());
+            assert!(is_pending(caller.as_mut()));
+            for step in ["flush", "sync", "mark"] {
+                if step == failing {
+                    test.expect(step, Err("no space left".to_owned()));
+                    break;
+                }
+                test.expect(step, Ok(()));
+            }
+            let refused = wait(caller);
+            assert!(matches!(&refused, Err(LedgerError::Unavailable(why)) if why.contains("no space left")));
+            // No further step is made for a later caller.
+            assert_eq!(wait(test.flusher.synced()), refused);
+            assert_eq!(test.health.check(), refused);
+            assert_eq!(test.flusher.rounds(), 0);
+            assert_eq!(test.stop(), refused);
+        }
+    }
+
+    #[test]
+    fn what_is_buffered_is_synced_when_the_thread_stops() {
+        let test = Test::new();
+        let Test { flusher, steps, allow, .. } = test;
+        let stopping = thread::spawn(move || flusher.stop());
+        for step in ["flush", "sync", "mark"] {
+            assert_eq!(steps.recv().unwrap(), step);
+            allow.send(Ok(())).unwrap();
+        }
+        assert_eq!(stopping.join().unwrap(), Ok(()));
+    }
+}

@@ -1,0 +1,254 @@
+//! The ledger on disk, in an embedded sled database.
+
+mod contain;
+mod data;
+mod error;
+mod flusher;
+mod folder;
+mod halt;
+mod head;
+mod health;
+mod holder;
+mod identity;
+mod keys;
+mod mark;
+mod open;
+mod pending;
+mod rows;
+mod store;
+mod values;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use chio_host_kernel::ledger::{
+    Applied, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, RequestKey, RequestRecord,
+    Transition,
+};
+use chio_host_kernel::operation::{Operation, OperationId};
+use chio_host_kernel::ports::BoxFuture;
+use serde_json::Value;
+
+use self::data::Data;
+pub use self::error::OpenError;
+use self::flusher::Flusher;
+use self::halt::Halt;
+use self::pending::Current;
+use self::store::{MAX_PENDING, Store};
+
+/// The durable ledger of one host: a private folder with a sled database.
+///
+/// Applies gather in memory, in order. A single thread takes all that has gathered into one sled batch, flushes sled and
+/// syncs its data file, and wakes everyone who was waiting for it. A buffered apply does not wait, unless more than
+/// 4,096 rows have gathered. Opening takes the next lease epoch and is refused while another process has the folder open.
+///
+/// **It fails closed.** After the first storage error every apply and every read answers [`LedgerError::Unavailable`]
+/// until the ledger is opened again: [`close`](Self::close) it and [`open`](Self::open) it anew, under a new epoch, and
+/// let recovery look at what was in flight.
+pub struct SledLedger {
+    // First, so that the sync thread is left with the last of the store: sled writes when it is dropped, and a
+    // destructor here does no I/O.
+    store: Arc<Store>,
+    flusher: Flusher,
+}
+
+impl SledLedger {
+    /// Opens the ledger in a folder, or creates one there.
+    ///
+    /// # Errors
+    /// The folder is held by another process, is not private or holds something else; the ledger is damaged or of a newer
+    /// format; the system refuses. Nothing is ever reset.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        Self::start(open::open(path.as_ref())?)
+    }
+
+    fn start(data: Data) -> Result<Self, OpenError> {
+        let store = Arc::clone(&data.store);
+        let flusher = Flusher::start(data, Arc::clone(&store.health)).map_err(|e| OpenError::io(&store.path, e))?;
+        tracing::debug!(path = %store.path.display(), id = store.id, epoch = store.epoch(), "the ledger is open");
+        Ok(Self { store, flusher })
+    }
+
+    /// How often the data file was synced for those who waited.
+    #[must_use]
+    pub fn syncs(&self) -> u64 {
+        self.flusher.rounds()
+    }
+
+    /// Flushes, syncs, closes and unlocks. It blocks for that long; merely dropping the ledger does the same in the
+    /// background.
+    ///
+    /// # Errors
+    /// The storage failed, now or before.
+    pub fn close(self) -> Result<(), LedgerError> {
+        let Self { store, flusher } = self;
+        drop(store);
+        flusher.stop()
+    }
+
+    /// An operation that is listed as open. One that cannot be read must not keep the others from being listed.
+    fn open_operation(current: Current<'_>, key: &[u8]) -> Result<Option<Operation>, Halt> {
+        let id = String::from_utf8_lossy(keys::open_id(key)).into_owned();
+        let read = serde_json::from_value::<OperationId>(Value::String(id.clone()))
+            .map_err(|e| Halt::Damaged(e.to_string()))
+            .and_then(|id| rows::read(&current, &keys::operation(&id)));
+        match read {
+            Err(Halt::Damaged(why)) => {
+                tracing::error!(operation = id, why, "an open operation cannot be read");
+                Ok(None)
+            }
+            other => other,
+        }
+    }
+}
+
+impl fmt::Debug for SledLedger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SledLedger")
+            .field("path", &self.store.path)
+            .field("id", &self.store.id)
+            .field("epoch", &self.store.epoch())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Ledger for SledLedger {
+    fn id(&self) -> &str {
+        &self.store.id
+    }
+
+    fn lease_epoch(&self) -> u64 {
+        self.store.epoch()
+    }
+
+    fn apply(&self, transition: Transition, durability: Durability) -> BoxFuture<'_, Result<Applied, LedgerError>> {
+        Box::pin(async move {
+            let (applied, waiting) = self.store.apply(&transition)?;
+            drop(transition);
+            if durability == Durability::Synced || waiting > MAX_PENDING {
+                self.flusher.synced().await?;
+            }
+            Ok(applied)
+        })
+    }
+
+    fn operation(&self, id: &OperationId) -> Result<Option<Operation>, LedgerError> {
+        self.store.read(|rows| rows::read(&rows, &keys::operation(id)))
+    }
+
+    fn request(&self, key: &RequestKey) -> Result<Option<RequestRecord>, LedgerError> {
+        self.store.read(|rows| rows::read(&rows, &keys::request(key)))
+    }
+
+    fn hold(&self, id: &str) -> Result<Option<Hold>, LedgerError> {
+        self.store.read(|rows| rows::read(&rows, &keys::hold(id)))
+    }
+
+    fn counter(&self, key: &CounterKey) -> Result<Option<Counter>, LedgerError> {
+        self.store.read(|rows| rows::read(&rows, &keys::counter(key)))
+    }
+
+    fn counters(&self, prefix: &CounterKey, limit: usize) -> Result<Vec<(CounterKey, Counter)>, LedgerError> {
+        self.store.read(|rows| {
+            let mut found = Vec::new();
+            let prefix = keys::counter(prefix);
+            for row in rows.keys(&prefix).take(limit) {
+                let row = row?;
+                if let (Some(key), Some(counter)) = (keys::counter_key(&row), rows::read(&rows, &row)?) {
+                    found.push((key, counter));
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    fn revoked_at(&self, capability_id: &str) -> Result<Option<u64>, LedgerError> {
+        self.store.read(|rows| rows::read(&rows, &keys::revocation(capability_id)))
+    }
+
+    fn output(&self, operation: &OperationId) -> Result<Option<Vec<u8>>, LedgerError> {
+        self.store.read(|rows| values::read(&rows, &keys::output(operation)))
+    }
+
+    fn receipt(&self, id: &str) -> Result<Option<Value>, LedgerError> {
+        self.store.read(|rows| rows::read(&rows, &keys::receipt(id)))
+    }
+
+    fn replay_record(&self, receipt_id: &str) -> Result<Option<Vec<u8>>, LedgerError> {
+        self.store.read(|rows| values::read(&rows, &keys::replay(receipt_id)))
+    }
+
+    fn log(&self, from: u64, limit: usize) -> Result<Vec<LogEntry>, LedgerError> {
+        self.store.read(|rows| {
+            let end = head::Head::read(&rows)?.log_length;
+            let mut entries = Vec::new();
+            // By key and not by scan: an entry that is missing is then seen to be.
+            for seq in (from..end).take(limit) {
+                let missing = || Halt::Damaged(format!("log entry {seq} is missing"));
+                entries.push(rows::read(&rows, &keys::log(seq))?.ok_or_else(missing)?);
+            }
+            Ok(entries)
+        })
+    }
+
+    fn open_operations(&self, limit: usize) -> Result<Vec<Operation>, LedgerError> {
+        self.store.read(|rows| {
+            let mut found = Vec::new();
+            for row in rows.keys(&keys::ALL_OPEN) {
+                if found.len() == limit {
+                    break;
+                }
+                found.extend(Self::open_operation(rows, &row?)?);
+            }
+            Ok(found)
+        })
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::OwnedFd;
+
+    use chio_host_kernel::ledger::Mutation;
+    use tempfile::TempDir;
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    fn revoke(ledger: &SledLedger, capability_id: &str) -> Result<Applied, LedgerError> {
+        let mutations = vec![Mutation::Revoke { capability_id: capability_id.to_owned(), at: 1 }];
+        let transition = Transition { lease_epoch: ledger.lease_epoch(), operation: None, mutations };
+        let apply = ledger.apply(transition, Durability::Synced);
+        Builder::new_current_thread().build().unwrap().block_on(apply)
+    }
+
+    /// The data file's handle is replaced by one that cannot be synced (`fdatasync(2)` of a pipe is EINVAL). Only a
+    /// ledger that really asks the system for a data sync, and believes the answer, notices.
+    #[test]
+    fn an_apply_waits_for_a_data_sync_and_fails_closed_without_it() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("ledger");
+        let ledger = SledLedger::open(&path).unwrap();
+        revoke(&ledger, "before").unwrap();
+        ledger.close().unwrap();
+
+        let mut data = open::open(&path).unwrap();
+        let (pipe, _other_end) = std::io::pipe().unwrap();
+        data.file = File::from(OwnedFd::from(pipe));
+        let ledger = SledLedger::start(data).unwrap();
+        let refused = revoke(&ledger, "during").unwrap_err();
+        assert!(matches!(&refused, LedgerError::Unavailable(why) if why.contains("opened again")), "{refused}");
+        assert_eq!(ledger.syncs(), 0);
+        assert_eq!(revoke(&ledger, "later").unwrap_err(), refused);
+        assert_eq!(ledger.revoked_at("before").unwrap_err(), refused);
+        assert_eq!(ledger.close().unwrap_err(), refused);
+
+        let ledger = SledLedger::open(&path).unwrap();
+        assert_eq!((ledger.lease_epoch(), ledger.revoked_at("before")), (3, Ok(Some(1))));
+        assert_eq!(ledger.revoked_at("later"), Ok(None));
+        revoke(&ledger, "after").unwrap();
+    }
+}

@@ -1,0 +1,152 @@
+//! Rows inside one apply.
+
+use chio_host_kernel::ledger::{Counter, CounterKey, Hold, LogEntry, RequestKey, RequestRecord};
+use chio_host_kernel::operation::{Operation, OperationId};
+use chio_host_kernel::receipt::SignedReceipt;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sled::IVec;
+
+use super::halt::Halt;
+use super::head::Head;
+use super::keys;
+use super::pending::{Changes, Current};
+use super::values::{self, Pairs, PairsMut};
+use crate::rows::Rows;
+
+/// Reads a row as the JSON it was written as.
+pub(super) fn read<T: DeserializeOwned>(pairs: &impl Pairs, key: &[u8]) -> Result<Option<T>, Halt> {
+    let Some(bytes) = values::read(pairs, key)? else { return Ok(None) };
+    let damaged = |e| Halt::Damaged(format!("the row {}: {e}", key.escape_ascii()));
+    serde_json::from_slice(&bytes).map(Some).map_err(damaged)
+}
+
+/// The changes of one apply over everything before it. They are dropped if it is refused.
+pub(super) struct SledRows<'a> {
+    before: Current<'a>,
+    changes: Changes,
+    head: Head,
+}
+
+impl Pairs for SledRows<'_> {
+    fn row(&self, key: &[u8]) -> Result<Option<IVec>, Halt> {
+        match self.changes.get(key) {
+            Some(changed) => Ok(changed.clone()),
+            None => self.before.row(key),
+        }
+    }
+}
+
+impl PairsMut for SledRows<'_> {
+    fn put(&mut self, key: Vec<u8>, row: IVec) {
+        self.changes.insert(key, Some(row));
+    }
+
+    fn delete(&mut self, key: Vec<u8>) {
+        self.changes.insert(key, None);
+    }
+}
+
+impl<'a> SledRows<'a> {
+    pub(super) fn begin(before: Current<'a>, head: Head) -> Self {
+        Self { before, changes: Changes::new(), head }
+    }
+
+    /// What was changed, and the head with it.
+    pub(super) fn finish(mut self) -> (Changes, Head) {
+        self.head.applied += 1;
+        self.put(keys::HEAD.to_vec(), self.head.to_row().into());
+        (self.changes, self.head)
+    }
+
+    fn write(&mut self, key: &[u8], value: &impl Serialize) -> Result<(), Halt> {
+        let unwritable = |e| Halt::Damaged(format!("the row {} cannot be written: {e}", key.escape_ascii()));
+        values::write(self, key, &serde_json::to_vec(value).map_err(unwritable)?)
+    }
+}
+
+impl Rows for SledRows<'_> {
+    type Error = Halt;
+
+    fn lease_epoch(&self) -> u64 {
+        self.head.epoch
+    }
+
+    fn operation(&self, id: &OperationId) -> Result<Option<Operation>, Halt> {
+        read(self, &keys::operation(id))
+    }
+
+    fn insert_operation(&mut self, record: &Operation) -> Result<(), Halt> {
+        self.put(keys::open(&record.id), IVec::default());
+        self.write(&keys::operation(&record.id), record)
+    }
+
+    fn update_operation(&mut self, record: &Operation) -> Result<(), Halt> {
+        if record.state.is_terminal() {
+            self.delete(keys::open(&record.id));
+        }
+        self.write(&keys::operation(&record.id), record)
+    }
+
+    fn request(&self, key: &RequestKey) -> Result<Option<RequestRecord>, Halt> {
+        read(self, &keys::request(key))
+    }
+
+    fn put_request(&mut self, key: &RequestKey, record: &RequestRecord) -> Result<(), Halt> {
+        self.write(&keys::request(key), record)
+    }
+
+    fn hold(&self, id: &str) -> Result<Option<Hold>, Halt> {
+        read(self, &keys::hold(id))
+    }
+
+    fn put_hold(&mut self, hold: &Hold) -> Result<(), Halt> {
+        self.write(&keys::hold(&hold.id), hold)
+    }
+
+    fn remove_hold(&mut self, id: &str) -> Result<(), Halt> {
+        values::remove(self, &keys::hold(id))
+    }
+
+    fn counter(&self, key: &CounterKey) -> Result<Option<Counter>, Halt> {
+        read(self, &keys::counter(key))
+    }
+
+    fn put_counter(&mut self, key: &CounterKey, counter: Counter) -> Result<(), Halt> {
+        self.write(&keys::counter(key), &counter)
+    }
+
+    fn revoked_at(&self, capability_id: &str) -> Result<Option<u64>, Halt> {
+        read(self, &keys::revocation(capability_id))
+    }
+
+    fn put_revocation(&mut self, capability_id: &str, at: u64) -> Result<(), Halt> {
+        self.write(&keys::revocation(capability_id), &at)
+    }
+
+    fn put_output(&mut self, operation: &OperationId, bytes: &[u8]) -> Result<(), Halt> {
+        values::write(self, &keys::output(operation), bytes)
+    }
+
+    fn has_receipt(&self, id: &str) -> Result<bool, Halt> {
+        Ok(self.row(&keys::receipt(id))?.is_some())
+    }
+
+    fn last_entry(&self) -> Result<Option<LogEntry>, Halt> {
+        let Some(last) = self.head.log_length.checked_sub(1) else { return Ok(None) };
+        match read(self, &keys::log(last))? {
+            Some(entry) => Ok(Some(entry)),
+            None => Err(Halt::Damaged(format!("log entry {last} is missing"))),
+        }
+    }
+
+    fn append(&mut self, entry: &LogEntry, receipt: &SignedReceipt, replay: Option<&[u8]>) -> Result<(), Halt> {
+        self.write(&keys::log(entry.seq), entry)?;
+        self.write(&keys::receipt(receipt.id()), receipt.record())?;
+        if let Some(replay) = replay {
+            values::write(self, &keys::replay(receipt.id()), replay)?;
+        }
+        self.head.log_length = entry.seq + 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! The ledger in memory.
+
+mod table;
+mod tables;
+
+use std::fmt;
+use std::sync::{Mutex, MutexGuard};
+
+use chio_host_kernel::ledger::{
+    Applied, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, RequestKey, RequestRecord,
+    Transition,
+};
+use chio_host_kernel::operation::{Operation, OperationId};
+use chio_host_kernel::ports::BoxFuture;
+use serde_json::Value;
+use uuid::Uuid;
+
+use self::tables::{EPOCH, Keep, Tables};
+use crate::apply::apply;
+
+/// A ledger that lives as long as its process. Both durabilities mean the same to it.
+pub struct MemoryLedger {
+    id: String,
+    tables: Mutex<Tables>,
+}
+
+impl MemoryLedger {
+    /// A ledger that keeps everything, and so grows with every call: for tests and examples.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::keeping(Keep::Everything)
+    }
+
+    /// A ledger for calls that need nothing durable.
+    ///
+    /// It forgets an operation, its hold, output and request record the moment the operation has ended, keeps no
+    /// receipt and, of its log, the last entry. So it is bounded by the calls in flight. Counters and revocations stay:
+    /// such calls make neither.
+    #[must_use]
+    pub fn volatile() -> Self {
+        Self::keeping(Keep::Open)
+    }
+
+    fn keeping(keep: Keep) -> Self {
+        Self { id: Uuid::now_v7().to_string(), tables: Mutex::new(Tables::new(keep)) }
+    }
+
+    fn tables(&self) -> Result<MutexGuard<'_, Tables>, LedgerError> {
+        self.tables.lock().map_err(|_| LedgerError::Unavailable("a thread panicked while it wrote to it".to_owned()))
+    }
+}
+
+impl Default for MemoryLedger {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemoryLedger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryLedger").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl Ledger for MemoryLedger {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn lease_epoch(&self) -> u64 {
+        EPOCH
+    }
+
+    fn apply(&self, transition: Transition, _: Durability) -> BoxFuture<'_, Result<Applied, LedgerError>> {
+        Box::pin(async move {
+            let mut tables = self.tables()?;
+            match apply(&mut *tables, &transition) {
+                Ok(applied) => {
+                    tables.forget(&transition);
+                    tables.commit();
+                    Ok(applied)
+                }
+                Err(refused) => {
+                    tables.roll_back();
+                    Err(refused.into())
+                }
+            }
+        })
+    }
+
+    fn operation(&self, id: &OperationId) -> Result<Option<Operation>, LedgerError> {
+        Ok(self.tables()?.operations.get(id).cloned())
+    }
+
+    fn request(&self, key: &RequestKey) -> Result<Option<RequestRecord>, LedgerError> {
+        Ok(self.tables()?.requests.get(key).cloned())
+    }
+
+    fn hold(&self, id: &str) -> Result<Option<Hold>, LedgerError> {
+        Ok(self.tables()?.holds.get(id).cloned())
+    }
+
+    fn counter(&self, key: &CounterKey) -> Result<Option<Counter>, LedgerError> {
+        Ok(self.tables()?.counters.get(key).copied())
+    }
+
+    fn counters(&self, prefix: &CounterKey, limit: usize) -> Result<Vec<(CounterKey, Counter)>, LedgerError> {
+        let tables = self.tables()?;
+        let from = tables.counters.range(prefix.clone()..);
+        let within = from.take_while(|(key, _)| key.as_str().starts_with(prefix.as_str()));
+        Ok(within.take(limit).map(|(key, counter)| (key.clone(), *counter)).collect())
+    }
+
+    fn revoked_at(&self, capability_id: &str) -> Result<Option<u64>, LedgerError> {
+        Ok(self.tables()?.revocations.get(capability_id).copied())
+    }
+
+    fn output(&self, operation: &OperationId) -> Result<Option<Vec<u8>>, LedgerError> {
+        Ok(self.tables()?.outputs.get(operation).cloned())
+    }
+
+    fn receipt(&self, id: &str) -> Result<Option<Value>, LedgerError> {
+        Ok(self.tables()?.receipts.get(id).cloned())
+    }
+
+    fn replay_record(&self, receipt_id: &str) -> Result<Option<Vec<u8>>, LedgerError> {
+        Ok(self.tables()?.replays.get(receipt_id).cloned())
+    }
+
+    fn log(&self, from: u64, limit: usize) -> Result<Vec<LogEntry>, LedgerError> {
+        Ok(self.tables()?.log.range(from..).take(limit).map(|(_, entry)| entry.clone()).collect())
+    }
+
+    fn open_operations(&self, limit: usize) -> Result<Vec<Operation>, LedgerError> {
+        let tables = self.tables()?;
+        Ok(tables.open.keys().take(limit).filter_map(|id| tables.operations.get(id).cloned()).collect())
+    }
+}

@@ -1,0 +1,219 @@
+//! All rows of a ledger in memory.
+
+use chio_host_kernel::call::Namespace;
+use chio_host_kernel::ledger::{
+    Counter, CounterKey, Hold, LogEntry, Mutation, Refused, RequestKey, RequestOutcome, RequestRecord, Transition,
+};
+use chio_host_kernel::operation::{Operation, OperationId};
+use chio_host_kernel::receipt::SignedReceipt;
+use serde_json::Value;
+
+use super::table::Table;
+use crate::rows::Rows;
+
+/// Whether what has ended is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// All of it.
+    Everything,
+    /// Only what is still open.
+    Open,
+}
+
+/// The epoch of a ledger that no other writer can open.
+pub(super) const EPOCH: u64 = 1;
+
+#[derive(Debug)]
+pub(super) struct Tables {
+    pub(super) keep: Keep,
+    pub(super) operations: Table<OperationId, Operation>,
+    /// Operations that have not ended.
+    pub(super) open: Table<OperationId, ()>,
+    pub(super) requests: Table<RequestKey, RequestRecord>,
+    pub(super) holds: Table<String, Hold>,
+    pub(super) counters: Table<CounterKey, Counter>,
+    pub(super) revocations: Table<String, u64>,
+    pub(super) outputs: Table<OperationId, Vec<u8>>,
+    pub(super) receipts: Table<String, Value>,
+    pub(super) replays: Table<String, Vec<u8>>,
+    pub(super) log: Table<u64, LogEntry>,
+}
+
+impl Tables {
+    pub(super) fn new(keep: Keep) -> Self {
+        Self {
+            keep,
+            operations: Table::default(),
+            open: Table::default(),
+            requests: Table::default(),
+            holds: Table::default(),
+            counters: Table::default(),
+            revocations: Table::default(),
+            outputs: Table::default(),
+            receipts: Table::default(),
+            replays: Table::default(),
+            log: Table::default(),
+        }
+    }
+
+    pub(super) fn commit(&mut self) {
+        self.operations.commit();
+        self.open.commit();
+        self.requests.commit();
+        self.holds.commit();
+        self.counters.commit();
+        self.revocations.commit();
+        self.outputs.commit();
+        self.receipts.commit();
+        self.replays.commit();
+        self.log.commit();
+    }
+
+    pub(super) fn roll_back(&mut self) {
+        self.operations.roll_back();
+        self.open.roll_back();
+        self.requests.roll_back();
+        self.holds.roll_back();
+        self.counters.roll_back();
+        self.revocations.roll_back();
+        self.outputs.roll_back();
+        self.receipts.roll_back();
+        self.replays.roll_back();
+        self.log.roll_back();
+    }
+
+    /// Drops what this transition ended, if what has ended is not kept.
+    pub(super) fn forget(&mut self, transition: &Transition) {
+        if self.keep == Keep::Everything {
+            return;
+        }
+        for mutation in &transition.mutations {
+            if let Mutation::BindRequest { key, record, .. } = mutation
+                && !matches!(record.outcome, RequestOutcome::Open { .. })
+            {
+                self.requests.remove(key);
+            }
+        }
+        if let Some(write) = &transition.operation
+            && write.record.state.is_terminal()
+        {
+            self.forget_operation(&write.record);
+        }
+    }
+
+    fn forget_operation(&mut self, record: &Operation) {
+        self.operations.remove(&record.id);
+        self.outputs.remove(&record.id);
+        if let Some(hold) = &record.participants.hold {
+            self.holds.remove(hold);
+        }
+        for namespace in [Namespace::Call, Namespace::Check] {
+            let key = RequestKey {
+                subject: record.binding.subject.clone(),
+                namespace,
+                request_id: record.binding.request_id.clone(),
+            };
+            let open = RequestOutcome::Open { operation: record.id.clone() };
+            if self.requests.get(&key).is_some_and(|r| r.outcome == open) {
+                self.requests.remove(&key);
+            }
+        }
+    }
+}
+
+impl Rows for Tables {
+    type Error = Refused;
+
+    fn lease_epoch(&self) -> u64 {
+        EPOCH
+    }
+
+    fn operation(&self, id: &OperationId) -> Result<Option<Operation>, Refused> {
+        Ok(self.operations.get(id).cloned())
+    }
+
+    fn insert_operation(&mut self, record: &Operation) -> Result<(), Refused> {
+        self.open.put(record.id.clone(), ());
+        self.operations.put(record.id.clone(), record.clone());
+        Ok(())
+    }
+
+    fn update_operation(&mut self, record: &Operation) -> Result<(), Refused> {
+        if record.state.is_terminal() {
+            self.open.remove(&record.id);
+        }
+        self.operations.put(record.id.clone(), record.clone());
+        Ok(())
+    }
+
+    fn request(&self, key: &RequestKey) -> Result<Option<RequestRecord>, Refused> {
+        Ok(self.requests.get(key).cloned())
+    }
+
+    fn put_request(&mut self, key: &RequestKey, record: &RequestRecord) -> Result<(), Refused> {
+        self.requests.put(key.clone(), record.clone());
+        Ok(())
+    }
+
+    fn hold(&self, id: &str) -> Result<Option<Hold>, Refused> {
+        Ok(self.holds.get(id).cloned())
+    }
+
+    fn put_hold(&mut self, hold: &Hold) -> Result<(), Refused> {
+        self.holds.put(hold.id.clone(), hold.clone());
+        Ok(())
+    }
+
+    fn remove_hold(&mut self, id: &str) -> Result<(), Refused> {
+        self.holds.remove(&id.to_owned());
+        Ok(())
+    }
+
+    fn counter(&self, key: &CounterKey) -> Result<Option<Counter>, Refused> {
+        Ok(self.counters.get(key).copied())
+    }
+
+    fn put_counter(&mut self, key: &CounterKey, counter: Counter) -> Result<(), Refused> {
+        self.counters.put(key.clone(), counter);
+        Ok(())
+    }
+
+    fn revoked_at(&self, capability_id: &str) -> Result<Option<u64>, Refused> {
+        Ok(self.revocations.get(capability_id).copied())
+    }
+
+    fn put_revocation(&mut self, capability_id: &str, at: u64) -> Result<(), Refused> {
+        self.revocations.put(capability_id.to_owned(), at);
+        Ok(())
+    }
+
+    fn put_output(&mut self, operation: &OperationId, bytes: &[u8]) -> Result<(), Refused> {
+        self.outputs.put(operation.clone(), bytes.to_vec());
+        Ok(())
+    }
+
+    fn has_receipt(&self, id: &str) -> Result<bool, Refused> {
+        Ok(self.receipts.contains_key(id))
+    }
+
+    fn last_entry(&self) -> Result<Option<LogEntry>, Refused> {
+        Ok(self.log.last_key_value().map(|(_, entry)| entry.clone()))
+    }
+
+    fn append(&mut self, entry: &LogEntry, receipt: &SignedReceipt, replay: Option<&[u8]>) -> Result<(), Refused> {
+        if self.keep == Keep::Open
+            && let Some(last) = entry.seq.checked_sub(1)
+        {
+            // Only the last entry is needed, for the next to seal it.
+            self.log.remove(&last);
+        }
+        self.log.put(entry.seq, entry.clone());
+        if self.keep == Keep::Everything {
+            self.receipts.put(receipt.id().to_owned(), receipt.record().clone());
+            if let Some(replay) = replay {
+                self.replays.put(receipt.id().to_owned(), replay.to_vec());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! A ledger whose files were damaged: a clear error, and never a fresh start.
+
+use std::fs::{self, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use chio_host_kernel::ledger::{Durability, Ledger, LedgerError, Transition};
+use chio_host_ledger::{OpenError, SledLedger};
+use tempfile::TempDir;
+
+use crate::support::{append, receipt, wait};
+
+const RECEIPTS: u64 = 400;
+
+/// A ledger of some receipts, over two openings, so that sled has a snapshot as well.
+fn filled(path: &Path) {
+    for half in 0..2 {
+        let ledger = SledLedger::open(path).unwrap();
+        for n in 0..RECEIPTS / 2 {
+            let mutations = vec![append(&receipt(half * RECEIPTS / 2 + n))];
+            let transition = Transition { lease_epoch: ledger.lease_epoch(), operation: None, mutations };
+            wait(ledger.apply(transition, Durability::Synced)).unwrap();
+        }
+        ledger.close().unwrap();
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    fs::set_permissions(to, fs::metadata(from).unwrap().permissions()).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Damages copies of one ledger.
+fn damaged(cases: impl FnOnce(&mut dyn FnMut(&str, &dyn Fn(&Path)) -> Result<SledLedger, OpenError>)) {
+    let folder = TempDir::new().unwrap();
+    let sound = folder.path().join("sound");
+    filled(&sound);
+    let mut count = 0;
+    cases(&mut |_, damage| {
+        count += 1;
+        let path = folder.path().join(format!("damaged-{count}"));
+        copy(&sound, &path);
+        damage(&path);
+        SledLedger::open(&path)
+    });
+}
+
+fn cut(path: &Path, keep: impl Fn(u64) -> u64) {
+    let file = OpenOptions::new().write(true).open(path).unwrap();
+    let length = file.metadata().unwrap().len();
+    file.set_len(keep(length)).unwrap();
+}
+
+#[test]
+fn what_is_missing_or_cut_short_is_an_error_that_names_it() {
+    damaged(|case| {
+        let db = |path: &Path| path.join("store").join("db");
+        let mut expect = |name: &str, damage: &dyn Fn(&Path)| match case(name, damage) {
+            Err(error @ OpenError::Damaged { .. }) => {
+                let text = error.to_string();
+                assert!(text.contains("/damaged-"), "{name}: {text}");
+            }
+            Err(other) => panic!("{name}: {other}"),
+            Ok(_) => panic!("{name}: it opened"),
+        };
+        expect("no data file", &|path| fs::remove_file(db(path)).unwrap());
+        expect("no settings", &|path| fs::remove_file(path.join("store").join("conf")).unwrap());
+        expect("no store", &|path| fs::remove_dir_all(path.join("store")).unwrap());
+        expect("no mark", &|path| fs::remove_file(path.join("mark")).unwrap());
+        expect("an empty mark", &|path| cut(&path.join("mark"), |_| 0));
+        expect("an empty data file", &|path| cut(&db(path), |_| 0));
+        for tenths in 1..10 {
+            expect(&format!("{tenths} tenths of it"), &|path| cut(&db(path), |length| length * tenths / 10));
+        }
+        expect("an older store", &|path| {
+            let older = path.join("older");
+            SledLedger::open(&older).unwrap().close().unwrap();
+            fs::remove_dir_all(path.join("store")).unwrap();
+            fs::rename(older.join("store"), path.join("store")).unwrap();
+            fs::remove_dir_all(older).unwrap();
+        });
+    });
+}
+
+/// Wherever a page is damaged, what was acknowledged is either there or reported, never silently gone.
+#[test]
+fn a_damaged_page_is_reported_and_nothing_vanishes() {
+    damaged(|case| {
+        let mut reported = 0;
+        for fiftieths in 0..50 {
+            let opened = case("", &|path| {
+                let db = path.join("store").join("db");
+                let mut file = OpenOptions::new().read(true).write(true).open(db).unwrap();
+                let at = SeekFrom::Start(file.metadata().unwrap().len() * fiftieths / 50);
+                let mut bytes = [0; 64];
+                file.seek(at).unwrap();
+                file.read_exact(&mut bytes).unwrap();
+                file.seek(at).unwrap();
+                file.write_all(&bytes.map(|b| !b)).unwrap();
+            });
+            match opened {
+                Err(OpenError::Damaged { .. }) => reported += 1,
+                Err(other) => panic!("damaged at {fiftieths}/50: {other}"),
+                Ok(ledger) => reported += usize::from(is_reported(&ledger, fiftieths)),
+            }
+        }
+        assert!(reported > 0, "no damage was noticed");
+    });
+}
+
+/// Reads everything, and tells whether the ledger said that it is damaged.
+fn is_reported(ledger: &SledLedger, fiftieths: u64) -> bool {
+    let log = match ledger.log(0, usize::MAX) {
+        Err(LedgerError::Damaged(_) | LedgerError::Unavailable(_)) => return true,
+        Err(other) => panic!("damaged at {fiftieths}/50: {other}"),
+        Ok(log) => log,
+    };
+    assert_eq!(log.len() as u64, RECEIPTS, "damaged at {fiftieths}/50");
+    log.iter().any(|entry| match ledger.receipt(&entry.receipt_id) {
+        Ok(found) => {
+            assert!(found.is_some(), "damaged at {fiftieths}/50: receipt {} vanished", entry.seq);
+            false
+        }
+        Err(_) => true,
+    })
+}

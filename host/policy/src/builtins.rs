@@ -1,0 +1,23 @@
+//! The components that the host carries in its own binary, as this crate asks for them.
+
+use std::borrow::Cow;
+
+use chio_host_kernel::operation::Role;
+
+/// One embedded component.
+#[derive(Clone, Debug)]
+pub struct Builtin {
+    /// The component.
+    pub bytes: Cow<'static, [u8]>,
+    /// Its `manifest.yaml`.
+    pub manifest: Cow<'static, str>,
+}
+
+/// Finds the host's own components. The binary implements it; a policy needs no more than names.
+pub trait Builtins {
+    /// The built-in of this role and name.
+    fn find(&self, role: Role, name: &str) -> Option<Builtin>;
+
+    /// The names of this role, for suggestions.
+    fn names(&self, role: Role) -> Vec<&str>;
+}

@@ -1,0 +1,73 @@
+//! `kernel`: what holds for every call.
+
+use crate::feature::Feature;
+use crate::policy::{Deadlines, DurableAdmission, KernelPolicy, NoncePolicy, Retention};
+use crate::problem::Located;
+use crate::yaml::{Cursor, Fields};
+
+/// The longest lifetime of a capability that a policy can allow: a leap year.
+const MAX_TTL_SECS: u64 = 366 * 24 * 3600;
+/// The longest deadline of a stage: a day.
+const MAX_DEADLINE_MS: u64 = 24 * 3600 * 1000;
+
+/// The section, and the longest lifetime where it is known.
+pub(super) fn read(section: Option<Cursor<'_>>, features: &mut Vec<Located<Feature>>) -> (KernelPolicy, Option<u64>) {
+    let default = KernelPolicy::default();
+    let Some(section) = section else {
+        let ttl = default.max_capability_ttl_secs;
+        return (default, Some(ttl));
+    };
+    let read = section.fields("a mapping, such as { max_capability_ttl: 600 }", |f| {
+        let ttl = match f.take("max_capability_ttl") {
+            Some(cursor) => cursor.integer(1..=MAX_TTL_SECS),
+            None => Some(default.max_capability_ttl_secs),
+        };
+        let depth = f.or("delegation_depth_limit", 0, |c| c.integer(0..=64));
+        let kernel = KernelPolicy {
+            max_capability_ttl_secs: ttl.unwrap_or(default.max_capability_ttl_secs),
+            delegation_depth_limit: u32::try_from(depth).unwrap_or(0),
+            allow_ephemeral_revocation_store: f.or("allow_ephemeral_revocation_store", false, |c| c.boolean()),
+            durable_admission: f.or("durable_admission", default.durable_admission, |c| {
+                c.choice(&[("side_effecting", DurableAdmission::SideEffecting), ("all", DurableAdmission::All)])
+            }),
+            nonce: nonce(f, features),
+            deadlines: deadlines(f),
+            retention: retention(f),
+        };
+        (kernel, ttl)
+    });
+    read.unwrap_or((default, None))
+}
+
+fn nonce(f: &mut Fields<'_, '_>, features: &mut Vec<Located<Feature>>) -> NoncePolicy {
+    let default = NoncePolicy::default();
+    f.or("nonce", default, |section| {
+        section.fields("a mapping, such as { require: false, ttl_secs: 30 }", |f| NoncePolicy {
+            require: f.or("require", default.require, |c| {
+                let require = c.boolean()?;
+                if require {
+                    features.push(c.locate(Feature::Nonce));
+                }
+                Some(require)
+            }),
+            ttl_secs: f.or("ttl_secs", default.ttl_secs, |c| c.integer(1..=3600)),
+        })
+    })
+}
+
+fn deadlines(f: &mut Fields<'_, '_>) -> Deadlines {
+    f.or("deadlines", Deadlines::default(), |section| {
+        section.fields("a mapping, such as { guards: 100ms, tool: 30s }", |f| Deadlines {
+            guards_ms: f.take("guards").and_then(|c| c.duration_ms(1..=MAX_DEADLINE_MS)),
+            tool_ms: f.take("tool").and_then(|c| c.duration_ms(1..=MAX_DEADLINE_MS)),
+        })
+    })
+}
+
+fn retention(f: &mut Fields<'_, '_>) -> Retention {
+    f.or("retention", Retention::default(), |section| {
+        section.fields("a mapping, such as { keep_outputs: false }", |f| Retention {
+            keep_outputs: f.or("keep_outputs", false, |c| c.boolean()),
+        })
+    })
+}

@@ -1,0 +1,42 @@
+//! `price` and `accounts`.
+
+use chio_host_kernel::canonical::MAX_INTEGER;
+use chio_host_kernel::money::{Currency, Money};
+
+use super::{named, public_key};
+use crate::feature::Feature;
+use crate::policy::{Account, Price};
+use crate::problem::Located;
+use crate::yaml::{Cursor, Fields};
+
+pub(super) fn price(section: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -> Option<Located<Price>> {
+    features.push(section.locate(Feature::Money));
+    let price = section.fields("a mapping, such as { per_call: 1, per_million_fuel: 2, currency: USD }", |f| {
+        let per_call = f.or("per_call", 0, |c| c.integer(0..=MAX_INTEGER));
+        let per_million_fuel = f.or("per_million_fuel", 0, |c| c.integer(0..=MAX_INTEGER));
+        Some(Price { per_call, per_million_fuel, currency: need_currency(f)? })
+    })??;
+    Some(section.locate(price))
+}
+
+pub(super) fn accounts(section: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -> Option<Vec<Account>> {
+    let entries = named(section, "a mapping of accounts, such as agent: { total: 5_000, currency: USD }")?;
+    let read = |(name, cursor): (Located<String>, Cursor<'_>)| {
+        features.push(Located { value: Feature::Money, spot: name.spot });
+        cursor.fields("a mapping, such as { total: 5_000, currency: USD }", |f| {
+            let total = f.need("total", "minor units, such as 5_000").and_then(|c| c.integer(0..=MAX_INTEGER));
+            let currency = need_currency(f);
+            let subject = f.take("subject").and_then(|c| public_key(&c));
+            Some(Account { name: name.value, total: Money { units: total?, currency: currency? }, subject })
+        })?
+    };
+    Some(entries.into_iter().filter_map(read).collect())
+}
+
+/// `currency` of a mapping that needs one.
+pub(super) fn need_currency(f: &mut Fields<'_, '_>) -> Option<Currency> {
+    f.need("currency", "an ISO 4217 code, such as USD").and_then(|cursor| {
+        let code = cursor.text("an ISO 4217 code, such as USD")?;
+        Currency::try_from(code.to_owned()).map_err(|error| cursor.refuse(error.to_string())).ok()
+    })
+}

@@ -1,0 +1,37 @@
+//! `policy.yaml` to a checked, hashed configuration.
+//!
+//! [`load()`] reads a policy and what it names, and answers with a [`Policy`] or with everything that is wrong, each
+//! [`Problem`] with its line. Three steps, each its own module: `yaml` reads text into a tree with positions,
+//! `document` checks shapes, `resolve` looks things up and measures them against each other.
+//!
+//! **Invariant:** no key, permission or cap is ignored. What this crate does not know, or the host does not enforce, is
+//! an error.
+
+#![forbid(unsafe_code)]
+
+mod builtins;
+mod document;
+mod feature;
+mod files;
+mod hash;
+mod limits;
+mod load;
+mod manifest;
+mod policy;
+mod problem;
+mod protected;
+mod resolve;
+mod yaml;
+
+pub use builtins::{Builtin, Builtins};
+pub use document::{Document, parse};
+pub use limits::{Defaults, Limits};
+pub use load::{load, load_str};
+pub use manifest::Manifest;
+pub use policy::{
+    Access, Account, CapabilityTemplate, Component, Deadlines, DurableAdmission, KernelPolicy, NoncePolicy, Origin,
+    Plugin, Policy, Preopen, Price, Retention, Server, TemplateGrant,
+};
+pub use problem::{MAX_PROBLEMS, Problem, Problems};
+pub use protected::{Exposure, Protected};
+pub use resolve::Host;

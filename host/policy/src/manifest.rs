@@ -1,0 +1,152 @@
+//! A component's manifest: what it is, what it asks for, and which of its tools' arguments is what.
+
+use std::collections::BTreeMap;
+
+use chio_host_kernel::call::MAX_NAME;
+use chio_host_kernel::facts::{ArgumentFact, ArgumentKind};
+use chio_host_kernel::operation::Role;
+
+use crate::policy::Access;
+use crate::problem::{Located, Problems, Report, Spot, quote};
+use crate::yaml::{self, Cursor, Fields};
+
+/// What stands in a `manifest.yaml`, beside the component or embedded with it.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    /// The component's name for itself. A policy may call it something else.
+    pub name: String,
+    /// What it is: `guard`, `hook` or `tool-server`.
+    pub role: Role,
+    /// One sentence for people.
+    pub description: String,
+    /// The most it asks of files; `None` when it asks for none.
+    pub files: Option<Access>,
+    /// For each tool, which argument is what.
+    pub arguments: BTreeMap<String, Vec<ArgumentFact>>,
+    kind_spot: Spot,
+    files_spot: Spot,
+}
+
+impl Manifest {
+    /// Reads a manifest. `file_name` is what problems call it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file, sorted by line.
+    pub fn parse(text: &str, file_name: &str) -> Result<Self, Problems> {
+        let report = Report::new(file_name);
+        let manifest = yaml::read(text, &report).and_then(|tree| {
+            let root = Cursor::root(&tree, &report);
+            root.fields("a manifest: a mapping with name, kind and permissions", |f| Self::fields(f, root.spot()))?
+        });
+        report.finish(manifest)
+    }
+
+    fn fields(f: &mut Fields<'_, '_>, top: &Spot) -> Option<Self> {
+        const KINDS: [(&str, Role); 3] =
+            [("guard", Role::Guard), ("hook", Role::OutputHook), ("tool-server", Role::ToolServer)];
+        let name = f.need("name", "the component's name").and_then(|c| {
+            let name = c.text("a name")?;
+            let is_usable = super::document::is_name(name);
+            if !is_usable {
+                c.refuse(format!("{} is no usable name; 1 to 64 of A-Z, a-z, 0-9, _ and - are", quote(name)));
+            }
+            is_usable.then_some(name)
+        });
+        let kind = f.need("kind", "guard, hook or tool-server").and_then(|c| Some(c.locate(c.choice(&KINDS)?)));
+        let description = f.or("description", "", |c| c.text("a sentence"));
+        let files = f.take("permissions").and_then(|c| asked_files(&c));
+        let described = f.take("arguments");
+        let arguments = described.as_ref().and_then(arguments).unwrap_or_default();
+        let kind = kind?;
+        if kind.value != Role::ToolServer {
+            if let Some(files) = files.as_ref().filter(|files| files.value.is_some()) {
+                f.report().at(&files.spot, "guards and hooks have no files; remove it, or say none");
+            }
+            if let Some(described) = described.filter(|_| !arguments.is_empty()) {
+                described.refuse("only a tool-server has tools to describe; remove it");
+            }
+        }
+        Some(Self {
+            name: name?.to_owned(),
+            role: kind.value,
+            description: description.to_owned(),
+            files_spot: files.as_ref().map_or_else(|| top.clone(), |files| files.spot.clone()),
+            files: files.and_then(|files| files.value),
+            arguments,
+            kind_spot: kind.spot,
+        })
+    }
+
+    /// Where its kind stands.
+    pub(crate) fn kind_spot(&self) -> &Spot {
+        &self.kind_spot
+    }
+
+    /// Where it says what it asks of files, or the file's beginning where it does not.
+    pub(crate) fn files_spot(&self) -> &Spot {
+        &self.files_spot
+    }
+}
+
+fn asked_files(section: &Cursor<'_>) -> Option<Located<Option<Access>>> {
+    section.fields("a mapping, such as { files: read }", |f| {
+        refuse_unenforced(f);
+        f.take("files").and_then(|c| {
+            let choices = [("none", None), ("read", Some(Access::Read)), ("read-write", Some(Access::ReadWrite))];
+            Some(c.locate(c.choice(&choices)?))
+        })
+    })?
+}
+
+/// Permissions whose shape is settled, and which this version cannot enforce. None is ignored.
+pub(crate) fn refuse_unenforced(f: &mut Fields<'_, '_>) {
+    for key in ["network", "environment", "secrets"] {
+        if let Some(cursor) = f.take(key) {
+            cursor.refuse("not supported by this version; files are");
+        }
+    }
+}
+
+/// `{ tool: [{ at: /path, is: path }] }`
+pub(crate) fn arguments(section: &Cursor<'_>) -> Option<BTreeMap<String, Vec<ArgumentFact>>> {
+    let entries = section.entries("a mapping of tools, such as read_file: [{ at: /path, is: path }]")?;
+    let mut arguments = BTreeMap::new();
+    for (tool, cursor) in entries {
+        if tool.value.is_empty() || tool.value.len() > MAX_NAME || tool.value.chars().any(char::is_control) {
+            section.report().at(&tool.spot, "is no usable tool name");
+        }
+        let Some(items) = cursor.list("a list, such as [{ at: /path, is: path }]") else { continue };
+        let mut facts: Vec<ArgumentFact> = Vec::new();
+        for item in items {
+            let Some(fact) = argument(&item) else { continue };
+            if facts.iter().any(|earlier| earlier.at == fact.at) {
+                item.refuse(format!("{} is described twice; keep one", quote(&fact.at)));
+            }
+            facts.push(fact);
+        }
+        arguments.insert(tool.value, facts);
+    }
+    Some(arguments)
+}
+
+fn argument(item: &Cursor<'_>) -> Option<ArgumentFact> {
+    const KINDS: [(&str, ArgumentKind); 5] = [
+        ("path", ArgumentKind::Path),
+        ("url", ArgumentKind::Url),
+        ("command", ArgumentKind::Command),
+        ("content", ArgumentKind::Content),
+        ("text", ArgumentKind::Text),
+    ];
+    item.fields("a mapping, such as { at: /path, is: path }", |f| {
+        let at = f.need("at", "a JSON pointer, such as /path").and_then(|c| {
+            let at = c.text("a JSON pointer, such as /path")?;
+            let is_pointer = (at.is_empty() || at.starts_with('/')) && at.len() <= 1024;
+            if !is_pointer {
+                c.refuse(format!("{} is no JSON pointer; /path is", quote(at)));
+            }
+            is_pointer.then(|| at.to_owned())
+        });
+        let is = f.need("is", "path, url, command, content or text").and_then(|c| c.choice(&KINDS));
+        Some(ArgumentFact { at: at?, is: is? })
+    })?
+}

@@ -1,0 +1,277 @@
+//! A policy in force: everything looked up, read, checked and hashed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use chio_host_kernel::capability::{Grant, Scope};
+use chio_host_kernel::facts::ArgumentFact;
+use chio_host_kernel::money::{Currency, Money};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::limits::Limits;
+use crate::protected::Protected;
+
+/// A policy that was loaded. What is serialised of it is what `policy_hash` covers.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// What holds for every call.
+    pub kernel: KernelPolicy,
+    /// The guards that take part, in the order in which they judge.
+    pub guards: Vec<Plugin>,
+    /// The output hooks that take part, in the order in which they inspect.
+    pub hooks: Vec<Plugin>,
+    /// The tool servers: those of the policy, then the built-in ones that only a capability names.
+    pub servers: Vec<Server>,
+    /// Prepaid accounts.
+    pub accounts: Vec<Account>,
+    /// What the host issues to its own agent.
+    pub capabilities: Vec<CapabilityTemplate>,
+    /// SHA-256 of the canonical JSON of the policy as resolved, lower-case hex. See [`crate::load()`].
+    pub policy_hash: String,
+    /// SHA-256 of the file's bytes, lower-case hex.
+    pub source_hash: String,
+    /// The folder that paths are relative to, canonical.
+    pub dir: PathBuf,
+    /// What no folder that is granted may expose, to be asked again when one is opened.
+    pub protected: Protected,
+}
+
+/// `kernel`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KernelPolicy {
+    /// The longest lifetime of a capability, in seconds; 600 unless said otherwise.
+    pub max_capability_ttl_secs: u64,
+    /// How many hands a capability may go through; none unless said otherwise.
+    pub delegation_depth_limit: u32,
+    /// Whether revocations may be kept in memory alone, and be forgotten by a restart.
+    pub allow_ephemeral_revocation_store: bool,
+    /// Which calls are recorded durably before they run.
+    pub durable_admission: DurableAdmission,
+    /// Execution nonces.
+    pub nonce: NoncePolicy,
+    /// Time limits of whole stages.
+    pub deadlines: Deadlines,
+    /// What is kept beyond receipts.
+    pub retention: Retention,
+}
+
+impl Default for KernelPolicy {
+    fn default() -> Self {
+        Self {
+            max_capability_ttl_secs: 600,
+            delegation_depth_limit: 0,
+            allow_ephemeral_revocation_store: false,
+            durable_admission: DurableAdmission::SideEffecting,
+            nonce: NoncePolicy::default(),
+            deadlines: Deadlines::default(),
+            retention: Retention::default(),
+        }
+    }
+}
+
+/// `kernel.durable_admission`: which calls are recorded durably before they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DurableAdmission {
+    /// Calls of tools that can have effects, and all that are counted, held or parked.
+    SideEffecting,
+    /// Every call.
+    All,
+}
+
+/// `kernel.nonce`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct NoncePolicy {
+    /// Whether a call needs one.
+    pub require: bool,
+    /// How long one is good, in seconds.
+    pub ttl_secs: u64,
+}
+
+impl Default for NoncePolicy {
+    fn default() -> Self {
+        Self { require: false, ttl_secs: 30 }
+    }
+}
+
+/// `kernel.deadlines`: wall clock for a stage of one call as a whole. The limits of each plugin hold beside it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Deadlines {
+    /// For all guards of a call together, in milliseconds.
+    pub guards_ms: Option<u64>,
+    /// For the tool, in milliseconds.
+    pub tool_ms: Option<u64>,
+}
+
+/// `kernel.retention`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Retention {
+    /// Whether outputs are kept, for replays of a finished call.
+    pub keep_outputs: bool,
+}
+
+/// A component's bytes and where they came from.
+#[derive(Clone, Serialize)]
+pub struct Component {
+    /// The component.
+    #[serde(skip)]
+    pub bytes: Arc<[u8]>,
+    /// SHA-256 of the bytes, lower-case hex.
+    pub digest: String,
+    /// Where it was found. Not hashed: a component is its bytes.
+    #[serde(skip)]
+    pub origin: Origin,
+}
+
+impl fmt::Debug for Component {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Component")
+            .field("digest", &self.digest)
+            .field("origin", &self.origin)
+            .field("bytes", &self.bytes.len())
+            .finish()
+    }
+}
+
+/// Where a component was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// In the host's own binary, under this name.
+    Builtin(String),
+    /// In this file, canonical.
+    File(PathBuf),
+}
+
+/// A guard or an output hook.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plugin {
+    /// Its name in the policy.
+    pub name: String,
+    /// What runs.
+    pub component: Component,
+    /// Its configuration: an object, or null where the policy gives none.
+    pub config: Value,
+    /// Its limits, the host's defaults included.
+    pub limits: Limits,
+    /// The public key that must have signed it, lower-case hex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signer: Option<String>,
+}
+
+/// A tool server.
+#[derive(Clone, Debug, Serialize)]
+pub struct Server {
+    /// What runs, under the server's name.
+    #[serde(flatten)]
+    pub plugin: Plugin,
+    /// The folders it may open: what its manifest asks and the policy grants.
+    pub files: Vec<Preopen>,
+    /// What its calls cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+    /// For each tool, which argument is what: the manifest's word, save where the policy says otherwise.
+    pub arguments: BTreeMap<String, Vec<ArgumentFact>>,
+}
+
+/// What a tool server may do in a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// Read.
+    Read,
+    /// Read, write, make and remove.
+    ReadWrite,
+}
+
+impl Access {
+    /// As a policy spells it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::ReadWrite => "read-write",
+        }
+    }
+}
+
+/// A folder that a tool server may open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Preopen {
+    /// As the policy writes it; this is what is hashed, so that a project may move as a whole.
+    pub path: String,
+    /// The same, absolute, links not followed. Follow them again when it is opened, and ask [`Policy::protected`].
+    #[serde(skip)]
+    pub host: PathBuf,
+    /// Where the guest sees it: absolute, normalised.
+    pub at: String,
+    /// What it may do there.
+    pub access: Access,
+}
+
+/// What a server's calls cost, in minor units.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Price {
+    /// For each call.
+    pub per_call: u64,
+    /// For each million units of fuel.
+    pub per_million_fuel: u64,
+    /// ISO 4217.
+    pub currency: Currency,
+}
+
+impl Price {
+    /// The most that a call with this fuel limit can cost, rounded up; `None` where it does not fit.
+    #[must_use]
+    pub fn at_most(&self, fuel: u64) -> Option<Money> {
+        let for_fuel = (u128::from(fuel) * u128::from(self.per_million_fuel)).div_ceil(1_000_000);
+        let units = u64::try_from(for_fuel).ok()?.checked_add(self.per_call)?;
+        Some(Money { units, currency: self.currency.clone() })
+    }
+}
+
+/// A prepaid account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Account {
+    /// Its name in the policy.
+    pub name: String,
+    /// What it holds at first.
+    pub total: Money,
+    /// Whose it is: a public key, lower-case hex.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+}
+
+/// A capability that the host issues to its own agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CapabilityTemplate {
+    /// Its name in the policy.
+    pub name: String,
+    /// What it covers.
+    pub grants: Vec<TemplateGrant>,
+}
+
+/// One tool of a [`CapabilityTemplate`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TemplateGrant {
+    /// The grant as it will be signed.
+    pub grant: Grant,
+    /// How long it may live, in seconds.
+    pub ttl_secs: u64,
+}
+
+impl CapabilityTemplate {
+    /// What its token covers.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        Scope { grants: self.grants.iter().map(|g| g.grant.clone()).collect() }
+    }
+
+    /// How long its token may live: a token has one expiry, and no grant may outlive what the policy gives it.
+    #[must_use]
+    pub fn ttl_secs(&self) -> u64 {
+        self.grants.iter().map(|g| g.ttl_secs).min().unwrap_or(0)
+    }
+}

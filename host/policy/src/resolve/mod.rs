@@ -1,0 +1,100 @@
+//! From what is written to what holds: components are found and read, grants are measured against manifests, caps
+//! against prices.
+
+mod capabilities;
+mod components;
+mod permissions;
+mod servers;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use chio_host_kernel::operation::Role;
+
+use crate::builtins::Builtins;
+use crate::document::{Document, PluginEntry};
+use crate::hash::policy_hash;
+use crate::limits::Defaults;
+use crate::policy::{Plugin, Policy};
+use crate::problem::Report;
+use crate::protected::Protected;
+
+/// What the host gives to a policy that is loaded.
+#[derive(Clone, Copy)]
+pub struct Host<'a> {
+    /// Its own components.
+    pub builtins: &'a dyn Builtins,
+    /// The limits of plugins about which the policy says nothing.
+    pub defaults: &'a Defaults,
+    /// Its state folder and its key folder.
+    pub protected: &'a Protected,
+}
+
+impl std::fmt::Debug for Host<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host").field("defaults", self.defaults).finish_non_exhaustive()
+    }
+}
+
+/// What resolving works with.
+struct Context<'a> {
+    host: Host<'a>,
+    /// What paths are relative to, canonical.
+    dir: &'a Path,
+    report: &'a Report,
+    /// The host's, and every file that is read on the way.
+    protected: Protected,
+}
+
+/// The policy in force; `None`, or a report with problems, where there is none.
+pub(crate) fn resolve(
+    document: &Document,
+    host: Host<'_>,
+    dir: &Path,
+    protected: Protected,
+    report: &Report,
+) -> Option<Policy> {
+    let mut context = Context { host, dir, report, protected };
+    let guards = context.plugins(&document.guards, Role::Guard);
+    let hooks = context.plugins(&document.hooks, Role::OutputHook);
+    let mut servers = context.servers(&document.servers);
+    let capabilities = context.capabilities(document, &mut servers);
+    // Last, when every file that a folder could expose is known.
+    context.check_folders(&document.servers);
+    let mut policy = Policy {
+        kernel: document.kernel.clone(),
+        guards,
+        hooks,
+        servers,
+        accounts: document.accounts.clone(),
+        capabilities: capabilities?,
+        policy_hash: String::new(),
+        source_hash: document.source_hash.clone(),
+        dir: dir.to_owned(),
+        protected: context.protected,
+    };
+    policy.policy_hash = policy_hash(&policy);
+    Some(policy)
+}
+
+impl Context<'_> {
+    /// The plugins that take part. One that is switched off is not looked for, and is no part of the policy.
+    fn plugins(&mut self, entries: &[PluginEntry], role: Role) -> Vec<Plugin> {
+        let resolve = |entry: &PluginEntry| {
+            if !entry.enabled {
+                return None;
+            }
+            let limits = entry.limits.over(self.host.defaults.of(role));
+            let (component, _) = self.component(&entry.source, &entry.name, role, &limits)?;
+            Some(Plugin {
+                name: entry.name.value.clone(),
+                component,
+                config: entry.config.clone(),
+                limits,
+                signer: entry.signer.clone(),
+            })
+        };
+        entries.iter().filter_map(resolve).collect()
+    }
+}

@@ -1,0 +1,74 @@
+//! Tool servers: what the manifest asks, what the policy grants, and what holds.
+
+use std::collections::BTreeMap;
+
+use chio_host_kernel::facts::ArgumentFact;
+use chio_host_kernel::operation::Role;
+use serde_json::Value;
+
+use super::Context;
+use super::components::Asked;
+use crate::document::ServerEntry;
+use crate::policy::{Component, Plugin, Server};
+
+impl Context<'_> {
+    pub(super) fn servers(&mut self, entries: &[ServerEntry]) -> Vec<Server> {
+        entries.iter().filter_map(|entry| self.server(entry)).collect()
+    }
+
+    fn server(&mut self, entry: &ServerEntry) -> Option<Server> {
+        let limits = entry.limits.over(&self.host.defaults.tool);
+        let (component, asked) = self.component(&entry.source, &entry.name, Role::ToolServer, &limits)?;
+        if let Some(price) = &entry.price
+            && price.value.at_most(limits.fuel).is_none()
+        {
+            let message =
+                format!("a call with {} units of fuel could cost more than fits; lower one of them", limits.fuel);
+            self.report.at(&price.spot, message);
+        }
+        let files = self.granted(&entry.files, &asked);
+        Some(Server {
+            plugin: Plugin {
+                name: entry.name.value.clone(),
+                component,
+                config: entry.config.clone(),
+                limits,
+                signer: entry.signer.clone(),
+            },
+            files,
+            price: entry.price.as_ref().map(|price| price.value.clone()),
+            arguments: described(&asked, &entry.arguments),
+        })
+    }
+
+    /// A built-in server of which the policy says nothing: no configuration, no permission, no price.
+    pub(super) fn implied_server(&mut self, name: &str) -> Option<Server> {
+        let (component, asked): (Component, Asked) = self.implied(name)?;
+        Some(Server {
+            plugin: Plugin {
+                name: name.to_owned(),
+                component,
+                config: Value::Null,
+                limits: self.host.defaults.tool,
+                signer: None,
+            },
+            files: Vec::new(),
+            price: None,
+            arguments: described(&asked, &BTreeMap::new()),
+        })
+    }
+}
+
+/// What the manifest says of arguments; of the same one, the policy has the last word.
+fn described(asked: &Asked, policy: &BTreeMap<String, Vec<ArgumentFact>>) -> BTreeMap<String, Vec<ArgumentFact>> {
+    let mut all = match asked {
+        Asked::Manifest(manifest) => manifest.arguments.clone(),
+        Asked::Nothing(_) => BTreeMap::new(),
+    };
+    for (tool, facts) in policy {
+        let known = all.entry(tool.clone()).or_default();
+        known.retain(|fact| facts.iter().all(|f| f.at != fact.at));
+        known.extend(facts.iter().cloned());
+    }
+    all
+}

@@ -1,0 +1,14 @@
+//! Policies as operators write them, through the public interface alone.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+mod capabilities;
+mod folders;
+mod garbage;
+mod hashing;
+mod manifests;
+mod plugins;
+mod shapes;
+mod starter;
+mod support;
+mod unavailable;

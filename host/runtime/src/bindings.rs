@@ -1,0 +1,43 @@
+//! What `wasmtime::component::bindgen!` makes of `wit/plugin.wit`. The worlds share the types of the first.
+
+#![allow(missing_docs, unreachable_pub, clippy::pedantic, reason = "generated")]
+
+/// The worlds `guard` and, but for its `init`, `initialised-guard`.
+pub(crate) mod guard {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "guard",
+        imports: { default: trappable },
+        exports: { default: async },
+        ownership: Borrowing { duplicate_if_necessary: true },
+    });
+}
+
+/// The world `output-hook`.
+pub(crate) mod hook {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "output-hook",
+        imports: { default: trappable },
+        exports: { default: async },
+        ownership: Borrowing { duplicate_if_necessary: true },
+        with: {
+            "chio:plugin/types": super::guard::chio::plugin::types,
+            "chio:plugin/call": super::guard::chio::plugin::call,
+            "chio:plugin/configuration": super::guard::chio::plugin::configuration,
+        },
+    });
+}
+
+/// The world `tool-server`. Owned types: what it is told is small, and what it answers is kept.
+pub(crate) mod server {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "tool-server",
+        imports: { default: trappable },
+        exports: { default: async },
+        with: {
+            "chio:plugin/configuration": super::guard::chio::plugin::configuration,
+        },
+    });
+}

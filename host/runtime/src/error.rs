@@ -1,0 +1,82 @@
+//! Why a plugin is not loaded.
+
+use chio_host_kernel::canonical::printable;
+use chio_host_kernel::ports::Fault;
+
+use crate::files::GrantError;
+use crate::inspect::Kind;
+
+/// Why a plugin is not loaded. Each says what would be right.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// Larger than its limit; it is not even compiled.
+    #[error("the component is {size} bytes; at most {limit} are accepted")]
+    TooLarge {
+        /// Its size.
+        size: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// Bytes that are no component.
+    #[error("it is not a WebAssembly component: {0}")]
+    NotAComponent(String),
+    /// A component of another world.
+    #[error("it is of the world {found}, and {wanted} is needed; it exports {exports}")]
+    World {
+        /// What it is to be used as.
+        wanted: Kind,
+        /// What it is.
+        found: Kind,
+        /// What it exports, in a few words.
+        exports: String,
+    },
+    /// An import that its world does not have.
+    #[error("it imports {import}, which {why}")]
+    Import {
+        /// The import, by full name.
+        import: String,
+        /// Why it is not there.
+        why: &'static str,
+    },
+    /// A component that the compiler does not accept.
+    #[error("it does not compile: {0}")]
+    Compile(String),
+    /// It needs more from the start than it may have.
+    #[error("it needs {needs} {what} from the start; its limit is {limit}")]
+    Needs {
+        /// Of what.
+        what: &'static str,
+        /// How much.
+        needs: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// Imports or exports of the right name and the wrong type.
+    #[error("its imports or exports do not have the types of the world {0}: {1}")]
+    Types(Kind, String),
+    /// It was run once while loading, and that failed.
+    #[error("its `{function}` failed: {fault}")]
+    Ran {
+        /// What was run.
+        function: &'static str,
+        /// What stopped it.
+        fault: Fault,
+    },
+    /// A tool server that describes its tools in a way that no client could use.
+    #[error("its description is not usable: {0}")]
+    Description(String),
+    /// A manifest that does not fit the component.
+    #[error("the manifest describes arguments of the tool \"{0}\", which the server does not offer")]
+    UnknownTool(String),
+    /// A folder that cannot be granted.
+    #[error(transparent)]
+    Grant(#[from] GrantError),
+    /// The host itself failed.
+    #[error("the host could not load it: {0}")]
+    Host(String),
+}
+
+/// An error of the engine in one printable line.
+pub(crate) fn one_line(error: &wasmtime::Error) -> String {
+    printable(&format!("{error:#}"), 512)
+}

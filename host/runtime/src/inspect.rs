@@ -1,0 +1,157 @@
+//! What a component is, read off its outermost imports and exports, without compiling or running it.
+
+use chio_host_kernel::canonical::{printable, sha256_hex};
+use semver::Version;
+use wasmparser::{Encoding, Parser, Payload};
+
+use crate::error::LoadError;
+
+/// Which of the worlds a component targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Judges calls: world `guard`.
+    Guard,
+    /// Judges calls, and is told its configuration once: world `initialised-guard`.
+    InitialisedGuard,
+    /// Inspects outputs: world `output-hook`.
+    OutputHook,
+    /// Offers tools: world `tool-server`.
+    ToolServer,
+    /// A payment provider: world `rail`.
+    Rail,
+    /// None of these, or more than one.
+    Unknown,
+}
+
+impl Kind {
+    /// The name of its world.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Guard => "guard",
+            Self::InitialisedGuard => "initialised-guard",
+            Self::OutputHook => "output-hook",
+            Self::ToolServer => "tool-server",
+            Self::Rail => "rail",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What can be said of a component from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inspection {
+    /// SHA-256 of its bytes, lower-case hex: its identity.
+    pub digest: String,
+    /// Its world.
+    pub kind: Kind,
+    /// What it needs, by full name (`wasi:filesystem/types@0.2.6`), in its own order.
+    pub imports: Vec<String>,
+    /// What it offers, by full name.
+    pub exports: Vec<String>,
+    /// Its size, in bytes.
+    pub size: usize,
+}
+
+/// Reads what a component is.
+///
+/// # Errors
+/// Bytes that are no component.
+pub fn inspect(bytes: &[u8]) -> Result<Inspection, LoadError> {
+    let (imports, exports) = outermost(bytes)?;
+    let kind = kind(&exports);
+    Ok(Inspection { digest: sha256_hex(bytes), kind, imports, exports, size: bytes.len() })
+}
+
+/// The names of the outermost imports and exports.
+fn outermost(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), LoadError> {
+    let not_one = |why: &str| LoadError::NotAComponent(printable(why, 256));
+    let (mut imports, mut exports, mut depth) = (Vec::new(), Vec::new(), 0_usize);
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload.map_err(|e| not_one(e.message()))? {
+            Payload::Version { encoding: Encoding::Module, .. } if depth == 0 => {
+                return Err(not_one("it is a core module; componentise it, as `wasm-tools component new` does"));
+            }
+            Payload::Version { .. } => depth += 1,
+            Payload::End(_) => depth -= 1,
+            Payload::ComponentImportSection(section) if depth == 1 => {
+                for import in section {
+                    imports.push(printable(import.map_err(|e| not_one(e.message()))?.name.name, 256));
+                }
+            }
+            Payload::ComponentExportSection(section) if depth == 1 => {
+                for export in section {
+                    exports.push(printable(export.map_err(|e| not_one(e.message()))?.name.name, 256));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok((imports, exports))
+}
+
+fn kind(exports: &[String]) -> Kind {
+    let offers = |interface: &str| exports.iter().any(|name| is_interface(name, interface));
+    let found = [
+        (offers("guarding"), Kind::Guard),
+        (offers("inspecting"), Kind::OutputHook),
+        (offers("serving"), Kind::ToolServer),
+        (offers("paying"), Kind::Rail),
+    ];
+    let mut found = found.into_iter().filter_map(|(is, kind)| is.then_some(kind));
+    match (found.next(), found.next()) {
+        (Some(Kind::Guard), None) if exports.iter().any(|name| name == "init") => Kind::InitialisedGuard,
+        (Some(kind), None) => kind,
+        _ => Kind::Unknown,
+    }
+}
+
+/// Whether `name` is this interface of the package `chio:plugin`, in a version that this host speaks.
+pub(crate) fn is_interface(name: &str, interface: &str) -> bool {
+    split("chio:plugin/", name)
+        .is_some_and(|(found, version)| found == interface && (version.major, version.minor) == (0, 1))
+}
+
+/// The interface and the version in a full name whose beginning is known.
+pub(crate) fn split<'a>(prefix: &str, name: &'a str) -> Option<(&'a str, Version)> {
+    let (interface, version) = name.strip_prefix(prefix)?.split_once('@')?;
+    Some((interface, Version::parse(version).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_component_is_said_in_a_sentence() {
+        let module = wat::parse_str("(module)").unwrap();
+        for (bytes, says) in [(&b"(component)"[..], "magic"), (&module, "core module"), (b"", "unexpected end")] {
+            let error = inspect(bytes).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_component_is_its_exports_and_nested_ones_do_not_count() {
+        let world = |exports: &str| {
+            let text = format!(
+                "(component (component (export \"chio:plugin/serving@0.1.0\" (instance 0)) (instance)) {exports})"
+            );
+            wat::parse_str(text).map(|bytes| inspect(&bytes).unwrap().kind)
+        };
+        let instance = |name: &str| format!("(instance) (export \"{name}\" (instance 0))");
+        assert_eq!(world("").unwrap(), Kind::Unknown);
+        assert_eq!(world(&instance("chio:plugin/guarding@0.1.0")).unwrap(), Kind::Guard);
+        assert_eq!(world(&instance("chio:plugin/guarding@0.1.3")).unwrap(), Kind::Guard);
+        assert_eq!(world(&instance("chio:plugin/guarding@0.2.0")).unwrap(), Kind::Unknown);
+        let both = "(instance) (export \"chio:plugin/guarding@0.1.0\" (instance 0)) \
+                    (export \"chio:plugin/serving@0.1.0\" (instance 0))";
+        assert_eq!(world(both).unwrap(), Kind::Unknown);
+    }
+}

@@ -1,0 +1,45 @@
+//! The sandbox: runs guards, output hooks and tool servers as WebAssembly components.
+//!
+//! The only crate that knows wasmtime. It implements the kernel's ports ([`WasmGuard`], [`WasmHook`],
+//! [`WasmToolServer`]) and offers what the command line needs beside them: a [`Runtime`] to load them into, [`inspect`]
+//! to look at a component, [`FileGrant`] and [`CompiledCache`].
+//!
+//! **Invariant:** an instance serves one call. Fuel, deadline, memory and the rest are in force before its first
+//! instruction, and a stop names the limit that made it.
+
+#![deny(unsafe_code)]
+
+mod answer;
+mod bindings;
+mod cache;
+mod error;
+mod files;
+mod guard;
+mod hook;
+mod inspect;
+mod limits;
+mod meter;
+mod plugin;
+mod run;
+mod runtime;
+mod server;
+mod snapshot;
+mod ticker;
+
+#[cfg(test)]
+mod builtin_tests;
+#[cfg(test)]
+mod guard_tests;
+#[cfg(test)]
+mod testing;
+
+pub use cache::{CacheError, CompiledCache};
+pub use error::LoadError;
+pub use files::{Access, FileGrant, GrantError};
+pub use guard::WasmGuard;
+pub use hook::WasmHook;
+pub use inspect::{Inspection, Kind, inspect};
+pub use limits::Limits;
+pub use plugin::Plugin;
+pub use runtime::{Allocation, Runtime, RuntimeConfig, RuntimeError};
+pub use server::WasmToolServer;

@@ -1,0 +1,125 @@
+//! What guards and hooks have in common: no import but their configuration, and a fresh instance for every call.
+
+use std::sync::Arc;
+
+use chio_host_kernel::canonical;
+use chio_host_kernel::operation::{Component, Role};
+use serde_json::Value;
+use wasmtime::component::{HasSelf, InstancePre, Linker};
+
+use crate::bindings::guard::chio::plugin::configuration;
+use crate::error::{LoadError, one_line};
+use crate::inspect::{Inspection, Kind, is_interface};
+use crate::limits::Limits;
+use crate::meter::{Meter, Metered};
+use crate::runtime::{Compiled, Places, Runtime, Turnstile};
+
+/// What every plugin is loaded from.
+#[derive(Clone, Copy, Debug)]
+pub struct Plugin<'a> {
+    /// Its name in the policy.
+    pub name: &'a str,
+    /// The component.
+    pub bytes: &'a [u8],
+    /// Its `config` in the policy; `null` where there is none.
+    pub config: &'a Value,
+    /// What one run of it may use.
+    pub limits: Limits,
+}
+
+impl Plugin<'_> {
+    /// How receipts name it.
+    pub(crate) fn component(&self, role: Role, inspection: &Inspection) -> Component {
+        Component { role, name: self.name.to_owned(), digest: inspection.digest.clone() }
+    }
+
+    /// What `configuration.get` answers.
+    pub(crate) fn configuration(&self) -> Arc<str> {
+        canonical::to_string(self.config).into()
+    }
+}
+
+/// A pure plugin, ready to run.
+pub(crate) struct Pure {
+    pub(crate) component: Component,
+    pub(crate) config: Arc<str>,
+    pub(crate) limits: Limits,
+    pub(crate) places: Places,
+    pub(crate) turnstile: Turnstile,
+    pub(crate) kind: Kind,
+}
+
+/// The state of a pure plugin's store.
+pub(crate) struct PureState {
+    meter: Meter,
+    config: Arc<str>,
+}
+
+impl Metered for PureState {
+    fn meter(&mut self) -> &mut Meter {
+        &mut self.meter
+    }
+}
+
+impl configuration::Host for PureState {
+    fn get(&mut self) -> wasmtime::Result<String> {
+        Ok(self.config.to_string())
+    }
+}
+
+impl Pure {
+    /// Compiles and links a component that may be of one of the worlds `wanted`.
+    pub(crate) async fn load(
+        runtime: &Runtime,
+        plugin: &Plugin<'_>,
+        role: Role,
+        wanted: &[Kind],
+    ) -> Result<(Self, InstancePre<PureState>), LoadError> {
+        let Compiled { component, inspection, places, .. } = runtime.compile(plugin.bytes, &plugin.limits).await?;
+        check_world(&inspection, wanted)?;
+        check_imports(&inspection)?;
+        let kind = inspection.kind;
+        let types = |e: wasmtime::Error| LoadError::Types(kind, one_line(&e));
+        let mut linker = Linker::new(places.engine());
+        configuration::add_to_linker::<PureState, HasSelf<PureState>>(&mut linker, |state| state).map_err(types)?;
+        let pre = linker.instantiate_pre(&component).map_err(types)?;
+        let pure = Self {
+            component: plugin.component(role, &inspection),
+            config: plugin.configuration(),
+            limits: plugin.limits,
+            turnstile: Turnstile::new(&plugin.limits, &places),
+            places,
+            kind,
+        };
+        Ok((pure, pre))
+    }
+
+    /// The state of a fresh store.
+    pub(crate) fn state(&self) -> PureState {
+        PureState { meter: Meter::new(&self.limits), config: self.config.clone() }
+    }
+}
+
+/// Refuses a component of a world that is not one of those wanted.
+pub(crate) fn check_world(inspection: &Inspection, wanted: &[Kind]) -> Result<(), LoadError> {
+    if wanted.contains(&inspection.kind) {
+        return Ok(());
+    }
+    let exports = match inspection.exports.as_slice() {
+        [] => "nothing".to_owned(),
+        names => canonical::printable(&names.join(", "), 256),
+    };
+    Err(LoadError::World { wanted: wanted.first().copied().unwrap_or(Kind::Unknown), found: inspection.kind, exports })
+}
+
+/// Guards and hooks see their configuration and the shared types, and nothing else.
+fn check_imports(inspection: &Inspection) -> Result<(), LoadError> {
+    let is_pure = |name: &str| ["configuration", "types", "call"].iter().any(|i| is_interface(name, i));
+    match inspection.imports.iter().find(|name| !is_pure(name)) {
+        None => Ok(()),
+        Some(import) => Err(LoadError::Import {
+            import: import.clone(),
+            why: "guards and hooks do not have: they see their configuration and the call, and nothing else",
+        }),
+    }
+}

@@ -1,0 +1,170 @@
+//! Tool servers: components that offer tools, with the host's imports and the folders they were granted.
+
+mod describe;
+mod effect;
+#[cfg(test)]
+mod files_tests;
+mod host;
+mod output;
+mod own_thread;
+mod state;
+mod stdio;
+mod task;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chio_host_kernel::admission::Committed;
+use chio_host_kernel::call::EffectClass;
+use chio_host_kernel::facts::ArgumentFact;
+use chio_host_kernel::operation::{Component, Role};
+use chio_host_kernel::ports::{BoxFuture, Entry, Fault, Invocation, Ran, Stop, ToolDescription, ToolRan, ToolServer};
+use tokio::time::Instant;
+use wasmtime::component::Linker;
+
+use self::state::ToolState;
+use self::task::Task;
+use crate::bindings::server::ToolServerPre;
+use crate::error::{LoadError, one_line};
+use crate::files::FileGrant;
+use crate::inspect::Kind;
+use crate::limits::Limits;
+use crate::plugin::{Plugin, check_world};
+use crate::run::Run;
+use crate::runtime::{Allocation, Compiled, Place, Runtime, Turnstile, no_place};
+
+/// A tool server in the sandbox. Every call has an instance of its own.
+pub struct WasmToolServer {
+    component: Component,
+    tools: Vec<ToolDescription>,
+    arguments: BTreeMap<String, Vec<ArgumentFact>>,
+    effect_class: EffectClass,
+    allocation: Allocation,
+    files: Vec<FileGrant>,
+    config: Arc<str>,
+    limits: Limits,
+    turnstile: Turnstile,
+    pre: ToolServerPre<ToolState>,
+}
+
+impl WasmToolServer {
+    /// Compiles, checks and links a tool server, and asks it for its tools. `files` are the folders that it may open,
+    /// `arguments` says for each tool which argument is what.
+    ///
+    /// # Errors
+    /// A component that is no tool server, imports what the host does not offer, or describes its tools with the help of
+    /// an import or in a way that no client could use; facts about a tool that it does not have.
+    pub async fn load(
+        runtime: &Runtime,
+        plugin: &Plugin<'_>,
+        files: Vec<FileGrant>,
+        arguments: BTreeMap<String, Vec<ArgumentFact>>,
+    ) -> Result<Self, LoadError> {
+        let compiled = runtime.compile(plugin.bytes, &plugin.limits).await?;
+        check_world(&compiled.inspection, &[Kind::ToolServer])?;
+        effect::check_imports(&compiled.inspection)?;
+        let tools = describe::ask(&compiled, &plugin.limits).await?;
+        if let Some(unknown) = arguments.keys().find(|tool| !tools.iter().any(|t| t.name == **tool)) {
+            return Err(LoadError::UnknownTool(unknown.clone()));
+        }
+        let Compiled { component, inspection, places, allocation } = compiled;
+        let types = |e: wasmtime::Error| LoadError::Types(Kind::ToolServer, one_line(&e));
+        let mut linker = Linker::new(places.engine());
+        state::link(&mut linker).map_err(types)?;
+        let pre = linker.instantiate_pre(&component).and_then(ToolServerPre::new).map_err(types)?;
+        Ok(Self {
+            component: plugin.component(Role::ToolServer, &inspection),
+            effect_class: effect::class(&inspection, &files),
+            tools,
+            arguments,
+            allocation,
+            files,
+            config: plugin.configuration(),
+            limits: plugin.limits,
+            turnstile: Turnstile::new(&plugin.limits, &places),
+            pre,
+        })
+    }
+
+    /// Where its runs get their memory from.
+    #[must_use]
+    pub fn allocation(&self) -> Allocation {
+        self.allocation
+    }
+
+    /// One run. Whatever ends it before the instance is made leaves the tool never entered.
+    async fn run(&self, invocation: Invocation) -> ToolRan {
+        match self.admit(&invocation).await {
+            Err(fault) => ToolRan { entry: Entry::Never, ran: Ran { outcome: Err(fault), fuel: 0 } },
+            Ok((place, task)) => {
+                // Only a call that can reach files has anything to wait for once its guest is stopped.
+                let ran = if self.effect_class == EffectClass::Pure || self.files.is_empty() {
+                    let ran = task.run().await;
+                    drop(place);
+                    ran
+                } else {
+                    own_thread::run(task, place).await
+                };
+                ToolRan { entry: Entry::Entered, ran }
+            }
+        }
+    }
+
+    /// Everything that may fail before the tool is entered.
+    async fn admit(&self, invocation: &Invocation) -> Result<(Place, Task), Fault> {
+        let deadline = invocation.deadline.min(self.limits.deadline);
+        let run = Run { limits: &self.limits, deadline };
+        let (now, late) = (Instant::now(), || run.fault(Stop::Deadline, "the deadline was exceeded"));
+        let tool = &invocation.snapshot.tool;
+        if !self.tools.iter().any(|known| known.name == *tool) {
+            return Err(Fault::new(Stop::Host, &format!("the server has no tool \"{tool}\"")));
+        }
+        if deadline.is_zero() {
+            return Err(late());
+        }
+        let until = now + deadline;
+        let place = self.turnstile.enter(until).await.ok_or_else(|| no_place(&self.limits, deadline))?;
+        if Instant::now() >= until {
+            return Err(late());
+        }
+        let state = ToolState::new(self, invocation)?;
+        Ok((place, Task::new(self, invocation, state, until, deadline)))
+    }
+}
+
+impl ToolServer for WasmToolServer {
+    fn component(&self) -> &Component {
+        &self.component
+    }
+
+    fn tools(&self) -> &[ToolDescription] {
+        &self.tools
+    }
+
+    fn effect_class(&self) -> EffectClass {
+        self.effect_class
+    }
+
+    fn argument_facts(&self, tool: &str) -> &[ArgumentFact] {
+        self.arguments.get(tool).map_or(&[], Vec::as_slice)
+    }
+
+    fn deadline(&self) -> Duration {
+        self.limits.deadline
+    }
+
+    fn call(&self, committed: Committed, invocation: Invocation) -> BoxFuture<'_, ToolRan> {
+        let is_this = committed.operation().as_str() == invocation.operation_id;
+        drop(committed);
+        Box::pin(async move {
+            if is_this {
+                return self.run(invocation).await;
+            }
+            let fault = Fault::new(Stop::Host, "the commit is another operation's");
+            ToolRan { entry: Entry::Never, ran: Ran { outcome: Err(fault), fuel: 0 } }
+        })
+    }
+}

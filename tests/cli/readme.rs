@@ -1,0 +1,123 @@
+//! The README's examples run, and print what it says.
+//!
+//! In a block marked `console`, a line that begins with `$ ` is a command, and what follows is its whole output; `…` stands
+//! for what differs from run to run. All blocks run in one folder, in order. A block marked with a file's path
+//! (`rust guards/…/lib.rs`, `yaml examples/…`) is that file, or a contiguous part of it.
+
+use crate::support::{Place, repository};
+
+struct Block {
+    info: String,
+    text: String,
+}
+
+fn blocks() -> Vec<Block> {
+    let readme = std::fs::read_to_string(repository("README.md")).unwrap();
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut open = false;
+    for line in readme.lines() {
+        match line.strip_prefix("```") {
+            Some(_) if open => open = false,
+            Some(info) => {
+                blocks.push(Block { info: info.to_owned(), text: String::new() });
+                open = true;
+            }
+            None if open => {
+                let block = blocks.last_mut().unwrap();
+                block.text.push_str(line);
+                block.text.push('\n');
+            }
+            None => {}
+        }
+    }
+    blocks
+}
+
+/// Whether a line is as expected, `…` standing for anything.
+fn is_like(actual: &str, expected: &str) -> bool {
+    let mut rest = actual;
+    let mut pieces = expected.split('…');
+    let first = pieces.next().unwrap_or_default();
+    let Some(after) = rest.strip_prefix(first) else { return false };
+    rest = after;
+    let pieces: Vec<_> = pieces.collect();
+    let Some((last, middle)) = pieces.split_last() else { return rest.is_empty() };
+    for piece in middle {
+        let Some(at) = rest.find(piece) else { return false };
+        rest = &rest[at + piece.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// Words as a shell would split them, without anything else that a shell does.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quoted = false;
+    for c in line.chars() {
+        match c {
+            '\'' => {
+                quoted = !quoted;
+                word.get_or_insert_default();
+            }
+            ' ' if !quoted => words.extend(word.take()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[test]
+fn every_command_prints_what_the_readme_says() {
+    let place = Place::new();
+    std::fs::create_dir(place.path().join("workspace")).unwrap();
+    let mut dir = place.path().to_owned();
+    let mut ran = 0;
+    for block in blocks().iter().filter(|b| b.info == "console") {
+        let mut lines = block.text.lines().peekable();
+        while let Some(line) = lines.next() {
+            let command = line.strip_prefix("$ ").unwrap_or_else(|| panic!("not a command: {line}"));
+            let mut expected = Vec::new();
+            while let Some(line) = lines.next_if(|l| !l.starts_with("$ ")) {
+                expected.push(line);
+            }
+            let words = words(command);
+            let args: Vec<&str> = words.iter().map(String::as_str).collect();
+            let output = match args.as_slice() {
+                ["cd", to] => {
+                    dir = dir.join(to);
+                    continue;
+                }
+                ["cargo", "run", "--", rest @ ..] | ["chio-host", rest @ ..] => {
+                    place.command(rest).current_dir(&dir).output().unwrap()
+                }
+                other => panic!("the README runs something that this test does not know: {other:?}"),
+            };
+            let actual = String::from_utf8(output.stdout).unwrap();
+            let actual: Vec<_> = actual.lines().collect();
+            let same = actual.len() == expected.len() && actual.iter().zip(&expected).all(|(a, e)| is_like(a, e));
+            assert!(same, "{command}\nexpected:\n{}\nactual:\n{}", expected.join("\n"), actual.join("\n"));
+            ran += 1;
+        }
+    }
+    assert!(ran >= 5, "only {ran} commands found");
+}
+
+#[test]
+fn every_file_shown_is_the_file() {
+    let mut seen = 0;
+    for block in blocks() {
+        let Some((_, path)) = block.info.split_once(' ') else { continue };
+        let file = std::fs::read_to_string(repository(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
+        assert!(file.contains(&block.text), "the README shows another {path} than there is");
+        seen += 1;
+    }
+    assert!(seen >= 2, "only {seen} files found");
+}
+
+#[test]
+fn the_wildcard_is_not_too_wild() {
+    assert!(is_like("abc", "abc") && is_like("abc", "a…c") && is_like("abc", "…") && is_like("abc", "…c"));
+    assert!(!is_like("abc", "ab") && !is_like("abc", "a…d") && !is_like("abc", "b…") && !is_like("", "a…"));
+}

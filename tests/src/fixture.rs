@@ -1,0 +1,293 @@
+//! A host with the memory ledger and whatever plugins a test gives it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use chio_host_builtin::Kind;
+use chio_host_kernel::call::{Arguments, Call, RequestId};
+use chio_host_kernel::capability::{ANY, CapabilityBody, CapabilityToken, Grant, Operation, SCHEMA, Scope};
+use chio_host_kernel::facts::{ArgumentFact, ArgumentKind};
+use chio_host_kernel::keys::Keypair;
+use chio_host_kernel::ledger::{Durability, Ledger, Mutation, Transition};
+use chio_host_kernel::ports::{Clock, Guard, OutputHook, ToolServer};
+use chio_host_kernel::receipt;
+use chio_host_kernel::response::Response;
+use chio_host_kernel::{DurableAdmission, Kernel, Ledgers, Outputs, Plugins, Settings};
+use chio_host_ledger::MemoryLedger;
+use chio_host_runtime::{
+    Access, FileGrant, Limits, Plugin, Runtime, RuntimeConfig, WasmGuard, WasmHook, WasmToolServer,
+};
+use serde_json::Value;
+
+/// The moment at which a fixture's clock stands, in milliseconds since 1970.
+pub const START_MS: u64 = 1_800_000_000_000;
+
+/// A clock that stands still until it is set.
+pub struct TestClock(AtomicU64);
+
+impl Default for TestClock {
+    fn default() -> Self {
+        Self(AtomicU64::new(START_MS))
+    }
+}
+
+impl TestClock {
+    /// Sets the clock forward.
+    pub fn advance_secs(&self, seconds: u64) {
+        self.0.fetch_add(seconds * 1000, Ordering::SeqCst);
+    }
+
+    /// Seconds since 1970.
+    pub fn now(&self) -> u64 {
+        self.0.load(Ordering::SeqCst) / 1000
+    }
+}
+
+impl Clock for TestClock {
+    fn now_ms(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    fn monotonic_us(&self) -> u64 {
+        self.0.load(Ordering::SeqCst) * 1000
+    }
+}
+
+/// Collects what a host is made of.
+pub struct FixtureBuilder {
+    runtime: Arc<Runtime>,
+    plugins: Plugins,
+    settings: Settings,
+    durable: Arc<dyn Ledger>,
+}
+
+/// A host under test.
+pub struct Fixture {
+    /// The kernel.
+    pub kernel: Arc<Kernel>,
+    /// Its ledger.
+    pub ledger: Arc<dyn Ledger>,
+    /// Its clock.
+    pub clock: Arc<TestClock>,
+    /// The key that it signs with, and that may issue.
+    pub issuer: Keypair,
+    /// The key of who calls.
+    pub agent: Keypair,
+    next: AtomicU64,
+}
+
+/// A grant of one tool without any limit.
+#[must_use]
+pub fn grant(server: &str, tool: &str) -> Grant {
+    Grant {
+        server_id: server.to_owned(),
+        tool_name: tool.to_owned(),
+        operations: vec![Operation::Invoke],
+        constraints: Vec::new(),
+        max_invocations: None,
+        max_cost_per_invocation: None,
+        max_total_cost: None,
+        dpop_required: None,
+    }
+}
+
+fn builtin(kind: Kind, name: &str) -> &'static [u8] {
+    chio_host_builtin::find(kind, name).expect("the reference component is embedded").bytes
+}
+
+impl Default for FixtureBuilder {
+    fn default() -> Self {
+        let issuer = Keypair::from_seed(&[7; 32].into());
+        Self {
+            runtime: Runtime::new(RuntimeConfig { places: 16, cache: None }).expect("the engine starts"),
+            plugins: Plugins::default(),
+            settings: Settings {
+                policy_hash: "ab".repeat(32),
+                trusted_issuers: vec![issuer.public().hex().to_owned()],
+                max_capability_ttl: 600,
+                durable_admission: DurableAdmission::SideEffecting,
+                guards_deadline: None,
+                tool_deadline: None,
+                outputs: Outputs::Kept,
+            },
+            durable: Arc::new(MemoryLedger::new()),
+        }
+    }
+}
+
+impl FixtureBuilder {
+    /// Changes what the policy would say.
+    #[must_use]
+    pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// Another ledger than a fresh one in memory.
+    #[must_use]
+    pub fn ledger(mut self, ledger: Arc<dyn Ledger>) -> Self {
+        self.durable = ledger;
+        self
+    }
+
+    /// Adds an embedded guard.
+    pub async fn guard(self, name: &str) -> Self {
+        self.guard_component(name, builtin(Kind::Guard, name), Limits::GUARD, &Value::Null).await
+    }
+
+    /// Adds a guard from its bytes.
+    pub async fn guard_component(mut self, name: &str, bytes: &[u8], limits: Limits, config: &Value) -> Self {
+        let guard = WasmGuard::load(&self.runtime, &Plugin { name, bytes, config, limits }).await;
+        let guard: Arc<dyn Guard> = Arc::new(guard.expect("the guard loads"));
+        self.plugins.guards.push(guard);
+        self
+    }
+
+    /// Adds a guard of the test's own.
+    #[must_use]
+    pub fn native_guard(mut self, guard: Arc<dyn Guard>) -> Self {
+        self.plugins.guards.push(guard);
+        self
+    }
+
+    /// Adds an embedded hook.
+    pub async fn hook(mut self, name: &str) -> Self {
+        let bytes = builtin(Kind::Hook, name);
+        let plugin = Plugin { name, bytes, config: &Value::Null, limits: Limits::HOOK };
+        let hook = WasmHook::load(&self.runtime, &plugin).await.expect("the hook loads");
+        self.plugins.hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// Adds a hook of the test's own.
+    #[must_use]
+    pub fn native_hook(mut self, hook: Arc<dyn OutputHook>) -> Self {
+        self.plugins.hooks.push(hook);
+        self
+    }
+
+    /// Adds the embedded `hello`.
+    pub async fn hello(self) -> Self {
+        self.wasm_server("hello", Vec::new(), BTreeMap::new()).await
+    }
+
+    /// Adds the embedded `files`, which sees `folder` as `/workspace`.
+    pub async fn files(self, folder: &Path) -> Self {
+        let grant = FileGrant::new(folder, "/workspace", Access::ReadWrite).expect("the folder is there");
+        let path = ArgumentFact { at: "/path".into(), is: ArgumentKind::Path };
+        let content = ArgumentFact { at: "/content".into(), is: ArgumentKind::Content };
+        let facts = BTreeMap::from([
+            ("read_file".to_owned(), vec![path.clone()]),
+            ("list_files".to_owned(), vec![path.clone()]),
+            ("write_file".to_owned(), vec![path, content]),
+        ]);
+        self.wasm_server("files", vec![grant], facts).await
+    }
+
+    async fn wasm_server(
+        mut self,
+        name: &str,
+        files: Vec<FileGrant>,
+        facts: BTreeMap<String, Vec<ArgumentFact>>,
+    ) -> Self {
+        let bytes = builtin(Kind::ToolServer, name);
+        let plugin = Plugin { name, bytes, config: &Value::Null, limits: Limits::TOOL };
+        let server = WasmToolServer::load(&self.runtime, &plugin, files, facts).await.expect("the server loads");
+        self.plugins.servers.insert(name.to_owned(), Arc::new(server));
+        self
+    }
+
+    /// Adds a tool server of the test's own.
+    #[must_use]
+    pub fn native_server(mut self, server: impl ToolServer + 'static) -> Self {
+        self.plugins.servers.insert(server.component().name.clone(), Arc::new(server));
+        self
+    }
+
+    /// The host.
+    #[must_use]
+    pub fn build(self) -> Fixture {
+        let issuer = Keypair::from_seed(&[7; 32].into());
+        let clock = Arc::new(TestClock::default());
+        let ledger = self.durable;
+        let ledgers = Ledgers { durable: ledger.clone(), volatile: Arc::new(MemoryLedger::volatile()) };
+        Fixture {
+            kernel: Arc::new(Kernel::new(self.settings, issuer.clone(), self.plugins, ledgers, clock.clone())),
+            ledger,
+            clock,
+            issuer,
+            agent: Keypair::from_seed(&[12; 32].into()),
+            next: AtomicU64::new(1),
+        }
+    }
+}
+
+impl Fixture {
+    /// A token for everything, good for five minutes from now.
+    #[must_use]
+    pub fn wildcard(&self) -> Arc<CapabilityToken> {
+        self.token(vec![grant(ANY, ANY)])
+    }
+
+    /// A token with these grants, good for five minutes from now.
+    #[must_use]
+    pub fn token(&self, grants: Vec<Grant>) -> Arc<CapabilityToken> {
+        self.token_with(grants, |_| ())
+    }
+
+    /// A token that is changed before it is signed.
+    #[must_use]
+    pub fn token_with(&self, grants: Vec<Grant>, change: impl FnOnce(&mut CapabilityBody)) -> Arc<CapabilityToken> {
+        let mut body = CapabilityBody {
+            schema: SCHEMA.to_owned(),
+            id: format!("cap-{}", self.next.fetch_add(1, Ordering::SeqCst)),
+            issuer: self.issuer.public().hex().to_owned(),
+            subject: self.agent.public().hex().to_owned(),
+            scope: Scope { grants },
+            issued_at: self.clock.now(),
+            expires_at: self.clock.now() + 300,
+            delegation_chain: Vec::new(),
+        };
+        change(&mut body);
+        Arc::new(CapabilityToken::issue(body, &self.issuer))
+    }
+
+    /// A call with an id of its own.
+    #[must_use]
+    pub fn call(&self, token: &Arc<CapabilityToken>, server: &str, tool: &str, arguments: Value) -> Call {
+        let id = RequestId::new(format!("request-{}", self.next.fetch_add(1, Ordering::SeqCst))).expect("a plain id");
+        let arguments = Arguments::new(arguments).expect("an object");
+        Call::new(id, self.agent.public().hex(), token.clone(), server, tool, arguments).expect("plain names")
+    }
+
+    /// Evaluates a call, and checks what holds of every answer: the receipt verifies, stands in the log, and is about this
+    /// call; what was not allowed has no output.
+    pub async fn evaluate(&self, call: &Call) -> Response {
+        let response = self.kernel.evaluate(call).await.expect("the kernel answers");
+        let record = response.receipt.record();
+        let verified = receipt::verify(record).expect("the receipt verifies");
+        assert_eq!(verified.kernel_key, self.issuer.public().hex());
+        let stored = self.ledger.receipt(&verified.id).expect("the ledger reads");
+        assert_eq!(stored.as_ref(), Some(record), "the receipt is on the ledger");
+        assert_eq!(record["metadata"]["receipt_context"]["request_id"], call.request_id.as_str());
+        if record["decision"]["verdict"] != "allow" {
+            assert!(response.output.is_none(), "output of a call that was not allowed");
+        }
+        response
+    }
+
+    /// Evaluates a new call.
+    pub async fn run(&self, token: &Arc<CapabilityToken>, server: &str, tool: &str, arguments: Value) -> Response {
+        self.evaluate(&self.call(token, server, tool, arguments)).await
+    }
+
+    /// Revokes a capability.
+    pub async fn revoke(&self, token: &CapabilityToken) {
+        let revoke = Mutation::Revoke { capability_id: token.body().id.clone(), at: self.clock.now() };
+        let transition =
+            Transition { lease_epoch: self.ledger.lease_epoch(), operation: None, mutations: vec![revoke] };
+        self.ledger.apply(transition, Durability::Synced).await.expect("the revocation is recorded");
+    }
+}

@@ -1,0 +1,90 @@
+//! A tool server in the test's own process, for tools that no reference component offers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use chio_host_kernel::admission::Committed;
+use chio_host_kernel::call::EffectClass;
+use chio_host_kernel::facts::{ArgumentFact, ArgumentKind};
+use chio_host_kernel::operation::{Component, Role};
+use chio_host_kernel::ports::{
+    BoxFuture, Entry, Hints, Invocation, OutputFormat, Ran, ToolDescription, ToolError, ToolOutput, ToolRan, ToolServer,
+};
+use serde_json::{Value, json};
+
+/// What a native tool answers.
+pub type Answer = dyn Fn(&Value) -> Result<Value, ToolError> + Send + Sync;
+
+/// Counts how often it is entered, and answers as it is told.
+pub struct NativeServer {
+    component: Component,
+    tools: Vec<ToolDescription>,
+    facts: Vec<ArgumentFact>,
+    effect_class: EffectClass,
+    entries: Arc<AtomicUsize>,
+    answer: Box<Answer>,
+}
+
+impl NativeServer {
+    /// A server `name` with one tool, whose `command` is a command and whose `path` is a path.
+    pub fn new(
+        name: &str,
+        tool: &str,
+        effect_class: EffectClass,
+        answer: impl Fn(&Value) -> Result<Value, ToolError> + Send + Sync + 'static,
+    ) -> Self {
+        let tool = ToolDescription {
+            name: tool.to_owned(),
+            title: None,
+            description: String::new(),
+            input_schema: json!({ "type": "object" }),
+            output_schema: None,
+            hints: Hints::default(),
+        };
+        let fact = |at: &str, is| ArgumentFact { at: at.to_owned(), is };
+        Self {
+            component: Component { role: Role::ToolServer, name: name.to_owned(), digest: "00".repeat(32) },
+            tools: vec![tool],
+            facts: vec![fact("/command", ArgumentKind::Command), fact("/path", ArgumentKind::Path)],
+            effect_class,
+            entries: Arc::default(),
+            answer: Box::new(answer),
+        }
+    }
+
+    /// How often the tool was entered.
+    #[must_use]
+    pub fn entries(&self) -> Arc<AtomicUsize> {
+        self.entries.clone()
+    }
+}
+
+impl ToolServer for NativeServer {
+    fn component(&self) -> &Component {
+        &self.component
+    }
+
+    fn tools(&self) -> &[ToolDescription] {
+        &self.tools
+    }
+
+    fn effect_class(&self) -> EffectClass {
+        self.effect_class
+    }
+
+    fn argument_facts(&self, _tool: &str) -> &[ArgumentFact] {
+        &self.facts
+    }
+
+    fn deadline(&self) -> Duration {
+        Duration::from_secs(30)
+    }
+
+    fn call(&self, _committed: Committed, invocation: Invocation) -> BoxFuture<'_, ToolRan> {
+        self.entries.fetch_add(1, Ordering::SeqCst);
+        let answer = (self.answer)(invocation.snapshot.arguments.value());
+        let output = answer.map(|value| ToolOutput { value, format: OutputFormat::Json, cost: None });
+        Box::pin(async { ToolRan { entry: Entry::Entered, ran: Ran { outcome: Ok(output), fuel: 0 } } })
+    }
+}
