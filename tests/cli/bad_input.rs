@@ -14,7 +14,7 @@ fn check(place: &Place, more: &[&str]) -> crate::support::Done {
 #[test]
 fn a_policy() {
     let place = Place::new();
-    check(&place, &[]).is_error(&["policy.yaml", "No such file"]);
+    check(&place, &[]).is_error(&["policy.yaml", "does not exist"]);
     place.write("policy.yaml", "guards:\n  forbidden_path: { enabeld: true }\nkernle: {}\n");
     check(&place, &[]).is_error(&["policy.yaml:2:", "enabled", "policy.yaml:3:", "kernel"]);
     place.write("policy.yaml", [0xff, 0xfe, 0x00]);

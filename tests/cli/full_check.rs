@@ -61,7 +61,7 @@ fn full_mode_shows_allow_redact_block_and_escalate() {
     let escalated = full(&place, &with_secret());
     assert_eq!((escalated.code, escalated.field("verdict")), (3, "PENDING"));
     for done in [blocked, escalated] {
-        assert!(!done.stdout.contains("output:"), "nothing is shown: {done:?}");
+        assert!(!done.stdout.contains("\noutput:"), "nothing is shown: {done:?}");
     }
 }
 

@@ -6,23 +6,23 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 /// The binary under test.
-pub const BINARY: &str = env!("CARGO_BIN_EXE_chio-host");
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_chio-host");
 
 /// A folder with a state of its own. Keys and compiled code are shared between tests, so that each component is compiled
 /// once.
-pub struct Place {
+pub(crate) struct Place {
     dir: tempfile::TempDir,
 }
 
 /// What a command did.
 #[derive(Debug)]
-pub struct Done {
+pub(crate) struct Done {
     /// Its exit code.
-    pub code: i32,
+    pub(crate) code: i32,
     /// What it wrote to stdout.
-    pub stdout: String,
+    pub(crate) stdout: String,
     /// What it wrote to stderr.
-    pub stderr: String,
+    pub(crate) stderr: String,
 }
 
 impl Done {
@@ -36,19 +36,19 @@ impl Done {
 
     /// The value behind a name in the human output.
     #[track_caller]
-    pub fn field(&self, name: &str) -> &str {
+    pub(crate) fn field(&self, name: &str) -> &str {
         let line = self.stdout.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':'));
         line.unwrap_or_else(|| panic!("no {name}: in {self:?}")).trim_start()
     }
 
     /// The lines of stdout as JSON.
-    pub fn json_lines(&self) -> Vec<Value> {
+    pub(crate) fn json_lines(&self) -> Vec<Value> {
         self.stdout.lines().map(|l| serde_json::from_str(l).expect("each line is JSON")).collect()
     }
 
     /// One sentence on stderr that holds all of these, exit code 1, and nothing on stdout.
     #[track_caller]
-    pub fn is_error(&self, parts: &[&str]) {
+    pub(crate) fn is_error(&self, parts: &[&str]) {
         assert_eq!((self.code, self.stdout.as_str()), (1, ""), "{self:?}");
         for part in parts {
             assert!(self.stderr.contains(part), "no {part:?} in {self:?}");
@@ -59,17 +59,17 @@ impl Done {
 
 impl Place {
     /// An empty folder.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { dir: tempfile::tempdir().expect("a folder") }
     }
 
     /// The folder.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
 
     /// Writes a file in it.
-    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path().join(name);
         std::fs::create_dir_all(path.parent().expect("it lies in the folder")).expect("its folder");
         std::fs::write(&path, bytes).expect("the file is written");
@@ -77,7 +77,7 @@ impl Place {
     }
 
     /// The binary with these arguments, to run here.
-    pub fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
         command
             .args(args)
@@ -91,22 +91,22 @@ impl Place {
     }
 
     /// Runs the binary here.
-    pub fn run(&self, args: &[&str]) -> Done {
+    pub(crate) fn run(&self, args: &[&str]) -> Done {
         Done::of(&self.command(args).output().expect("the binary runs"))
     }
 
     /// A check or call of a tool under `policy.yaml`.
-    pub fn ask(&self, command: &str, server: &str, tool: &str, params: &str) -> Done {
+    pub(crate) fn ask(&self, command: &str, server: &str, tool: &str, params: &str) -> Done {
         self.run(&[command, "--policy", "policy.yaml", "--server", server, "--tool", tool, "--params", params])
     }
 }
 
 /// A folder that all tests of one build share.
-pub fn shared(name: &str) -> PathBuf {
+pub(crate) fn shared(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
 /// A file of the repository.
-pub fn repository(path: &str) -> PathBuf {
+pub(crate) fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }

@@ -1,6 +1,7 @@
 //! What the tests that cross crates share: a host in a few lines, with a clock that they set.
 
 pub mod fixture;
+pub mod hostile;
 pub mod native;
 
 pub use fixture::{Fixture, FixtureBuilder, TestClock, grant};

@@ -12,17 +12,17 @@ use crate::guard::WasmGuard;
 use crate::hook::WasmHook;
 use crate::limits::Limits;
 use crate::server::WasmToolServer;
-use crate::testing::{plugin, runtime, snapshot};
+use crate::testing::{patient, plugin, runtime, snapshot};
 
 #[tokio::test]
 async fn every_reference_component_loads_under_the_default_limits() {
     let runtime = runtime();
     for builtin in chio_host_builtin::all() {
         let loaded = match builtin.kind {
-            Kind::Guard => WasmGuard::load(&runtime, &plugin(builtin.bytes, Limits::GUARD)).await.err(),
-            Kind::Hook => WasmHook::load(&runtime, &plugin(builtin.bytes, Limits::HOOK)).await.err(),
+            Kind::Guard => WasmGuard::load(&runtime, &plugin(builtin.bytes, patient(Limits::GUARD))).await.err(),
+            Kind::Hook => WasmHook::load(&runtime, &plugin(builtin.bytes, patient(Limits::HOOK))).await.err(),
             Kind::ToolServer => {
-                let plugin = plugin(builtin.bytes, Limits::TOOL);
+                let plugin = plugin(builtin.bytes, patient(Limits::TOOL));
                 WasmToolServer::load(&runtime, &plugin, Vec::new(), BTreeMap::new()).await.err()
             }
         };
@@ -40,7 +40,7 @@ fn reading(path: &str) -> Snapshot {
 #[tokio::test]
 async fn a_guard_judges_the_facts_of_a_call() {
     let builtin = chio_host_builtin::find(Kind::Guard, "forbidden_path").unwrap();
-    let guard = WasmGuard::load(&runtime(), &plugin(builtin.bytes, Limits::GUARD)).await.unwrap();
+    let guard = WasmGuard::load(&runtime(), &plugin(builtin.bytes, patient(Limits::GUARD))).await.unwrap();
     let decide = async |path: &str| guard.check(&reading(path), &[]).await.outcome.unwrap().decision;
     assert!(matches!(decide("/etc/shadow").await, GuardDecision::Deny(_)));
     assert_eq!(decide("notes.txt").await, GuardDecision::Allow(Vec::new()));
@@ -49,7 +49,7 @@ async fn a_guard_judges_the_facts_of_a_call() {
 #[tokio::test]
 async fn a_hook_redacts_and_its_replacement_is_parsed() {
     let builtin = chio_host_builtin::find(Kind::Hook, "secret_redactor").unwrap();
-    let hook = WasmHook::load(&runtime(), &plugin(builtin.bytes, Limits::HOOK)).await.unwrap();
+    let hook = WasmHook::load(&runtime(), &plugin(builtin.bytes, patient(Limits::HOOK))).await.unwrap();
     let ran = hook.inspect(&snapshot(), r#"{"key":"AKIAIOSFODNN7EXAMPLE"}"#).await;
     let HookVerdict::Redact { value, what } = ran.outcome.unwrap() else { panic!("it is not redacted") };
     assert!(!value.to_string().contains("AKIAIOSFODNN7EXAMPLE"));

@@ -14,9 +14,10 @@ use crate::bindings::guard::GuardIndices;
 use crate::bindings::guard::exports::chio::plugin::guarding as wit;
 use crate::error::{LoadError, one_line};
 use crate::inspect::Kind;
+use crate::places::no_place;
 use crate::plugin::{Plugin, Pure, PureState};
 use crate::run::{Failure, Run};
-use crate::runtime::{Runtime, no_place};
+use crate::runtime::Runtime;
 use crate::snapshot;
 
 /// The most reservations of one verdict.
@@ -43,13 +44,13 @@ impl WasmGuard {
     /// configuration.
     pub async fn load(runtime: &Runtime, plugin: &Plugin<'_>) -> Result<Self, LoadError> {
         let wanted = [Kind::Guard, Kind::InitialisedGuard];
-        let (pure, pre) = Pure::load(runtime, plugin, Role::Guard, &wanted).await?;
-        let indices = GuardIndices::new(&pre).map_err(|e| LoadError::Types(pure.kind, one_line(&e)))?;
+        let (pure, linked) = Pure::load(runtime, plugin, Role::Guard, &wanted).await?;
+        let indices = GuardIndices::new(&linked).map_err(|e| LoadError::Types(pure.kind, one_line(&e)))?;
         let init = match pure.kind {
-            Kind::InitialisedGuard => pre.component().get_export_index(None, "init"),
+            Kind::InitialisedGuard => linked.component().get_export_index(None, "init"),
             _ => None,
         };
-        let guard = Self { pure, pre, indices, init };
+        let guard = Self { pure, pre: linked, indices, init };
         guard.try_out().await?;
         Ok(guard)
     }

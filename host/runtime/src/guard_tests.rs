@@ -41,11 +41,11 @@ async fn a_loop_ends_with_its_fuel() {
 
 #[tokio::test]
 async fn a_loop_with_fuel_ends_at_its_deadline_and_others_do_not_notice() {
-    let limits = Limits { fuel: u64::MAX / 2, deadline: Duration::from_millis(50), ..limits() };
+    let hurried = Limits { fuel: u64::MAX / 2, deadline: Duration::from_millis(50), ..limits() };
     let runtime = runtime();
     let (looping, honest) = (guard(LOOP), guard("nop"));
-    let looping = WasmGuard::load(&runtime, &plugin(&looping, limits)).await.unwrap();
-    let honest = WasmGuard::load(&runtime, &plugin(&honest, Limits::GUARD)).await.unwrap();
+    let looping = WasmGuard::load(&runtime, &plugin(&looping, hurried)).await.unwrap();
+    let honest = WasmGuard::load(&runtime, &plugin(&honest, limits())).await.unwrap();
     let call = snapshot();
     let (stopped, passed) = tokio::join!(looping.check(&call, &[]), honest.check(&call, &[]));
     assert_eq!(stopped.outcome.unwrap_err(), Fault::new(Stop::Deadline, "deadline of 50 ms exceeded"));

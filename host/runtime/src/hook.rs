@@ -10,9 +10,10 @@ use crate::bindings::hook::OutputHookPre;
 use crate::bindings::hook::exports::chio::plugin::inspecting as wit;
 use crate::error::{LoadError, one_line};
 use crate::inspect::Kind;
+use crate::places::no_place;
 use crate::plugin::{Plugin, Pure, PureState};
 use crate::run::{Failure, Run};
-use crate::runtime::{Runtime, no_place};
+use crate::runtime::Runtime;
 use crate::snapshot;
 
 /// The most kinds of removals of one redaction.
@@ -30,9 +31,9 @@ impl WasmHook {
     /// # Errors
     /// A component that is no hook, imports more than its configuration, or cannot start within its limits.
     pub async fn load(runtime: &Runtime, plugin: &Plugin<'_>) -> Result<Self, LoadError> {
-        let (pure, pre) = Pure::load(runtime, plugin, Role::OutputHook, &[Kind::OutputHook]).await?;
-        let pre = OutputHookPre::new(pre).map_err(|e| LoadError::Types(pure.kind, one_line(&e)))?;
-        let hook = Self { pure, pre };
+        let (pure, linked) = Pure::load(runtime, plugin, Role::OutputHook, &[Kind::OutputHook]).await?;
+        let ready = OutputHookPre::new(linked).map_err(|e| LoadError::Types(pure.kind, one_line(&e)))?;
+        let hook = Self { pure, pre: ready };
         hook.try_out().await?;
         Ok(hook)
     }

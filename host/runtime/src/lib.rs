@@ -19,6 +19,7 @@ mod hook;
 mod inspect;
 mod limits;
 mod meter;
+mod places;
 mod plugin;
 mod run;
 mod runtime;

@@ -100,7 +100,6 @@ impl Limits {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde prescribes it")]
 fn milliseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u64(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }

@@ -12,7 +12,8 @@ use crate::error::{LoadError, one_line};
 use crate::inspect::{Inspection, Kind, is_interface};
 use crate::limits::Limits;
 use crate::meter::{Meter, Metered};
-use crate::runtime::{Compiled, Places, Runtime, Turnstile};
+use crate::places::{Places, Turnstile};
+use crate::runtime::{Compiled, Runtime};
 
 /// What every plugin is loaded from.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +83,7 @@ impl Pure {
         let types = |e: wasmtime::Error| LoadError::Types(kind, one_line(&e));
         let mut linker = Linker::new(places.engine());
         configuration::add_to_linker::<PureState, HasSelf<PureState>>(&mut linker, |state| state).map_err(types)?;
-        let pre = linker.instantiate_pre(&component).map_err(types)?;
+        let ready = linker.instantiate_pre(&component).map_err(types)?;
         let pure = Self {
             component: plugin.component(role, &inspection),
             config: plugin.configuration(),
@@ -91,7 +92,7 @@ impl Pure {
             places,
             kind,
         };
-        Ok((pure, pre))
+        Ok((pure, ready))
     }
 
     /// The state of a fresh store.

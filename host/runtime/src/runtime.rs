@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use chio_host_kernel::ports::{Fault, Stop};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Instant;
 use wasmtime::component::Component;
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use crate::cache::{CompiledCache, EntryName};
 use crate::error::{LoadError, one_line};
 use crate::inspect::{Inspection, inspect};
-use crate::limits::{Limits, size};
+use crate::limits::Limits;
+use crate::places::Places;
 use crate::ticker::Ticker;
 
 /// How much memory each place of the pool keeps for the next run, in bytes: all that an ordinary guest dirties.
@@ -52,17 +50,9 @@ pub struct RuntimeError(String);
 /// The sandbox: owns the engines that all plugins of a host run in.
 #[derive(Debug)]
 pub struct Runtime {
-    pooled: Places,
+    pub(crate) pooled: Places,
     on_demand: Places,
     cache: Option<Arc<CompiledCache>>,
-    _ticker: Ticker,
-}
-
-/// An engine, and a permit for each run that it has room for.
-#[derive(Clone, Debug)]
-pub(crate) struct Places {
-    engine: Engine,
-    permits: Arc<Semaphore>,
 }
 
 /// Where a plugin's runs get their memory from.
@@ -96,12 +86,12 @@ impl Runtime {
         };
         let pooled = engine(InstanceAllocationStrategy::Pooling(pool(config.places)))?;
         let on_demand = engine(InstanceAllocationStrategy::OnDemand)?;
-        let ticker = Ticker::start(&[&pooled, &on_demand]).map_err(|e| RuntimeError(e.to_string()))?;
+        let ticker = Ticker::start(&[&pooled, &on_demand]).map(Arc::new).map_err(|e| RuntimeError(e.to_string()))?;
+        let places = |engine, places| Places::new(engine, places, ticker.clone());
         Ok(Arc::new(Self {
-            pooled: Places::new(pooled, config.places),
-            on_demand: Places::new(on_demand, ON_DEMAND_PLACES),
+            pooled: places(pooled, config.places),
+            on_demand: places(on_demand, ON_DEMAND_PLACES),
             cache: config.cache.map(Arc::new),
-            _ticker: ticker,
         }))
     }
 
@@ -112,7 +102,7 @@ impl Runtime {
             return Err(LoadError::TooLarge { size: bytes_in_all, limit: limits.component_bytes });
         }
         let inspection = inspect(bytes)?;
-        let entry = EntryName::new(&inspection.digest, &self.pooled.engine);
+        let entry = EntryName::new(&inspection.digest, self.pooled.engine());
         let cached = self.cache.as_ref().and_then(|cache| cache.get(&entry)).and_then(|code| self.load(&code).ok());
         let (component, allocation) = match cached {
             Some(loaded) => loaded,
@@ -127,7 +117,7 @@ impl Runtime {
     }
 
     async fn compile_anew(&self, bytes: &[u8], entry: &EntryName) -> Result<(Component, Allocation), LoadError> {
-        let (engine, bytes) = (self.pooled.engine.clone(), bytes.to_vec());
+        let (engine, bytes) = (self.pooled.engine().clone(), bytes.to_vec());
         // Seconds of computing for a large component; the other tasks of this thread must not wait for it.
         let code = tokio::task::spawn_blocking(move || engine.precompile_component(&bytes))
             .await
@@ -142,62 +132,14 @@ impl Runtime {
 
     /// Loads compiled code into the pool, or beside it where a slot is too small.
     fn load(&self, code: &[u8]) -> wasmtime::Result<(Component, Allocation)> {
-        match deserialise(&self.pooled.engine, code) {
+        match deserialise(self.pooled.engine(), code) {
             Ok(component) => Ok((component, Allocation::Pooled)),
             Err(error) => {
-                let component = deserialise(&self.on_demand.engine, code)?;
+                let component = deserialise(self.on_demand.engine(), code)?;
                 tracing::info!(reason = one_line(&error), "a component does not fit into the pool and runs beside it");
                 Ok((component, Allocation::OnDemand))
             }
         }
-    }
-}
-
-impl Places {
-    fn new(engine: Engine, places: u32) -> Self {
-        Self { engine, permits: Arc::new(Semaphore::new(size(places.into()))) }
-    }
-
-    pub(crate) fn engine(&self) -> &Engine {
-        &self.engine
-    }
-}
-
-/// The places of one plugin: never more at the same time than it may have, and never more than there are.
-#[derive(Clone, Debug)]
-pub(crate) struct Turnstile {
-    own: Arc<Semaphore>,
-    shared: Arc<Semaphore>,
-}
-
-/// A place to run in, given back when it is dropped.
-#[derive(Debug)]
-pub(crate) struct Place {
-    _own: OwnedSemaphorePermit,
-    _shared: OwnedSemaphorePermit,
-}
-
-impl Turnstile {
-    pub(crate) fn new(limits: &Limits, places: &Places) -> Self {
-        let own = size(limits.concurrency).min(Semaphore::MAX_PERMITS);
-        Self { own: Arc::new(Semaphore::new(own)), shared: places.permits.clone() }
-    }
-
-    /// How many places are free.
-    #[cfg(test)]
-    pub(crate) fn free(&self) -> usize {
-        self.own.available_permits()
-    }
-
-    /// Waits for a place, at most until `deadline`. The plugin's own come first, so that one that is asked too much does
-    /// not keep shared places waiting.
-    pub(crate) async fn enter(&self, deadline: Instant) -> Option<Place> {
-        let both = async {
-            let own = self.own.clone().acquire_owned().await.ok()?;
-            let shared = self.shared.clone().acquire_owned().await.ok()?;
-            Some(Place { _own: own, _shared: shared })
-        };
-        tokio::time::timeout_at(deadline, both).await.ok().flatten()
     }
 }
 
@@ -255,47 +197,15 @@ fn check_needs(component: &Component, limits: &Limits) -> Result<(), LoadError> 
     needs("table elements", resources.max_initial_table_size, limits.table_elements)
 }
 
-/// The fault of a run that found no place.
-pub(crate) fn no_place(limits: &Limits, waited: std::time::Duration) -> Fault {
-    limits.fault(Stop::Concurrency, waited).unwrap_or_else(|| Fault::new(Stop::Concurrency, "no place was free"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
-    use std::time::Duration;
 
     use chio_host_kernel::ports::Guard;
 
     use super::*;
     use crate::guard::WasmGuard;
     use crate::testing::{guard, guard_with, plugin, runtime, snapshot};
-
-    #[tokio::test]
-    async fn a_place_is_waited_for_until_the_deadline_and_no_longer() {
-        let runtime = runtime();
-        let limits = Limits { concurrency: 1, ..Limits::GUARD };
-        let turnstile = Turnstile::new(&limits, &runtime.pooled);
-        let place = turnstile.enter(Instant::now()).await.unwrap();
-        assert!(turnstile.enter(Instant::now()).await.is_none());
-        let waiting = turnstile.enter(Instant::now() + Duration::from_mins(1));
-        let (waited, ()) = tokio::join!(biased; waiting, async { drop(place) });
-        assert!(waited.is_some());
-        let fault = no_place(&limits, Duration::from_millis(50));
-        assert_eq!(fault, Fault::new(Stop::Concurrency, "no place was free within 50 ms; at most 1 run at once"));
-    }
-
-    /// The pool has room for all that the permits let in.
-    #[tokio::test]
-    async fn places_are_shared_by_all_plugins() {
-        let runtime = runtime();
-        let turnstiles = [(); 3].map(|()| Turnstile::new(&Limits::GUARD, &runtime.pooled));
-        let mut places = Vec::new();
-        for turnstile in turnstiles.iter().cycle().take(4) {
-            places.push(turnstile.enter(Instant::now()).await.unwrap());
-        }
-        assert!(turnstiles[0].enter(Instant::now()).await.is_none());
-    }
 
     #[tokio::test]
     async fn a_component_is_compiled_once_and_a_damaged_entry_is_replaced() {
@@ -316,7 +226,7 @@ mod tests {
         for damage in [&whole[..whole.len() / 2], &b""[..], &b"what is this"[..]] {
             std::fs::remove_file(entry()).unwrap();
             std::fs::write(
-                folder.join(format!("{}", EntryName::new(&inspect(&bytes).unwrap().digest, &runtime().pooled.engine))),
+                folder.join(format!("{}", EntryName::new(&inspect(&bytes).unwrap().digest, runtime().pooled.engine()))),
                 damage,
             )
             .unwrap();
@@ -351,14 +261,14 @@ mod tests {
     #[test]
     fn both_engines_read_the_same_code() {
         let runtime = Runtime::new(RuntimeConfig { places: 1, cache: None }).unwrap();
-        let name = |places: &Places| format!("{:?}", EntryName::new("d", &places.engine));
+        let name = |places: &Places| format!("{:?}", EntryName::new("d", places.engine()));
         assert_eq!(name(&runtime.pooled), name(&runtime.on_demand));
     }
 
     #[test]
     fn the_ticker_ends_with_the_runtime() {
         let runtime = Runtime::new(RuntimeConfig { places: 1, cache: None }).unwrap();
-        let engine = runtime.pooled.engine.weak();
+        let engine = runtime.pooled.engine().weak();
         drop(runtime);
         assert!(engine.upgrade().is_none());
     }

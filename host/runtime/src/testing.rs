@@ -73,7 +73,7 @@ pub(crate) fn guard_with(imports: &str, items: &str) -> Vec<u8> {
 
 /// One tool called `t`, described by a constant at 64 that `describe` returns, and whose `call` runs `$work`.
 pub(crate) fn tool(imports: &str, items: &str) -> Vec<u8> {
-    tool_with(imports, items, "", r#"{\22type\22:\22object\22}"#)
+    tool_with(imports, items, "", r"{\22type\22:\22object\22}")
 }
 
 /// The same with code that `describe` runs, and the input schema as a string of the text format.
@@ -99,9 +99,14 @@ pub(crate) fn tool_with(imports: &str, items: &str, describe: &str, schema: &str
     component("tool", imports, &body)
 }
 
-/// Limits that a test can reach quickly.
+/// Limits that a test can reach quickly, but for time: the machine may be busy.
 pub(crate) fn limits() -> Limits {
-    Limits { log_bytes: 4096, stdio_bytes: 4096, ..Limits::GUARD }
+    Limits { log_bytes: 4096, stdio_bytes: 4096, ..patient(Limits::GUARD) }
+}
+
+/// The same limits without hurry.
+pub(crate) fn patient(limits: Limits) -> Limits {
+    Limits { deadline: std::time::Duration::from_mins(1), ..limits }
 }
 
 /// A plugin with no configuration.

@@ -111,19 +111,19 @@ fn tool(tool: wit::Tool) -> Result<ToolDescription, String> {
 /// Arguments are an object (MCP, "Tools"); an output may be any JSON, and its schema then too.
 fn input_schema(tool: &str, text: &str) -> Result<Value, String> {
     let schema = schema(tool, "input", text)?;
-    match schema["type"] == "object" {
-        true => Ok(schema),
-        false => Err(unusable(tool, "input", "a JSON Schema with `\"type\": \"object\"` is needed")),
+    if schema["type"] == "object" {
+        return Ok(schema);
     }
+    Err(unusable(tool, "input", "a JSON Schema with `\"type\": \"object\"` is needed"))
 }
 
 fn schema(tool: &str, which: &str, text: &str) -> Result<Value, String> {
     let bounds = Bounds { bytes: MAX_SCHEMA, ..Bounds::ARGUMENTS };
     let schema = canonical::parse(text.as_bytes(), bounds).map_err(|e| unusable(tool, which, &e.to_string()))?;
-    match schema.is_object() {
-        true => Ok(schema),
-        false => Err(unusable(tool, which, "a JSON Schema is an object")),
+    if schema.is_object() {
+        return Ok(schema);
     }
+    Err(unusable(tool, which, "a JSON Schema is an object"))
 }
 
 fn unusable(tool: &str, which: &str, why: &str) -> String {

@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use chio_host_builtin::Kind;
 use chio_host_kernel::call::{Arguments, EffectClass, Signals};
 use chio_host_kernel::ports::{Entry, Fault, Stop, ToolRan, ToolServer};
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, openat};
 use serde_json::{Value, json};
 
 use super::WasmToolServer;
 use crate::files::{Access, FileGrant};
 use crate::limits::Limits;
-use crate::testing::{invocation, plugin, runtime};
+use crate::testing::{invocation, patient, plugin, runtime};
 
 const ENOUGH: Duration = Duration::from_mins(1);
 
@@ -24,7 +25,9 @@ async fn server(folder: Option<(&Path, Access)>) -> WasmToolServer {
     let files = chio_host_builtin::find(Kind::ToolServer, "files").unwrap();
     let grants = folder.map(|(path, access)| FileGrant::new(path, "/work", access).unwrap());
     let grants = grants.into_iter().collect();
-    WasmToolServer::load(&runtime(), &plugin(files.bytes, Limits::TOOL), grants, BTreeMap::new()).await.unwrap()
+    WasmToolServer::load(&runtime(), &plugin(files.bytes, patient(Limits::TOOL)), grants, BTreeMap::new())
+        .await
+        .unwrap()
 }
 
 async fn call(server: &WasmToolServer, tool: &str, arguments: Value, deadline: Duration) -> ToolRan {
@@ -100,48 +103,49 @@ async fn a_folder_that_was_replaced_is_not_entered() {
     assert!(ran.outcome.unwrap_err().message.contains("is not the one that was granted"));
 }
 
-/// An opened pipe waits for its other end. Nothing can call the operation off, so the answer says that it goes on.
+/// A pipe, which is not opened before somebody opens its other end.
+fn pipe(folder: &Path) -> PathBuf {
+    let pipe = folder.join("pipe");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    pipe
+}
+
+/// Opens the other end as soon as somebody waits for it, until the call has given its place back.
+async fn release(pipe: &Path, server: &WasmToolServer, places: usize) {
+    let give_up = Instant::now() + ENOUGH;
+    while server.turnstile.free() < places {
+        // Fails while nobody waits.
+        openat(CWD, pipe, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty()).ok();
+        assert!(Instant::now() < give_up, "the place is not given back");
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Nothing can call a file operation off, so the answer says that it goes on.
 #[tokio::test]
 async fn a_file_operation_that_hangs_is_reported_and_keeps_its_place() {
     let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("pipe");
-    mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    let pipe = pipe(folder.path());
     let server = server(Some((folder.path(), Access::Read))).await;
     let places = server.turnstile.free();
-    let ToolRan { entry, ran } = call(&server, "read_file", json!({"path": "pipe"}), Duration::from_millis(20)).await;
+    let ToolRan { entry, ran } = call(&server, "read_file", json!({"path": "pipe"}), Duration::from_millis(200)).await;
     assert_eq!(entry, Entry::Entered);
-    let message = "deadline of 20 ms exceeded; a file operation is still under way";
+    let message = "deadline of 200 ms exceeded; a file operation is still under way";
     assert_eq!(ran.outcome.unwrap_err(), Fault::new(Stop::Deadline, message));
     assert_eq!(server.turnstile.free(), places - 1);
-    drop(fs::OpenOptions::new().write(true).open(&pipe).unwrap());
-    let give_up = Instant::now() + ENOUGH;
-    while server.turnstile.free() < places {
-        assert!(Instant::now() < give_up, "the place is not given back");
-        tokio::task::yield_now().await;
-    }
+    release(&pipe, &server, places).await;
 }
 
-/// The end of the call is the end of its thread, also for a caller that went away.
+/// A caller that goes away ends the call, at the latest when its file operation ends.
 #[tokio::test]
 async fn a_dropped_call_gives_its_place_back() {
     let folder = tempfile::tempdir().unwrap();
+    let pipe = pipe(folder.path());
     let server = server(Some((folder.path(), Access::Read))).await;
     let places = server.turnstile.free();
-    {
-        let mut ran = Box::pin(call(&server, "list_files", json!({}), ENOUGH));
-        assert!(futures_poll(&mut ran).is_none());
-    }
-    let give_up = Instant::now() + ENOUGH;
-    while server.turnstile.free() < places {
-        assert!(Instant::now() < give_up, "the place is not given back");
-        tokio::task::yield_now().await;
-    }
-}
-
-fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    match std::pin::Pin::new(future).poll(&mut context) {
-        std::task::Poll::Ready(output) => Some(output),
-        std::task::Poll::Pending => None,
-    }
+    let mut ran = Box::pin(call(&server, "read_file", json!({"path": "pipe"}), ENOUGH));
+    let polled = ran.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(polled.is_pending());
+    drop(ran);
+    release(&pipe, &server, places).await;
 }

@@ -32,9 +32,10 @@ use crate::error::{LoadError, one_line};
 use crate::files::FileGrant;
 use crate::inspect::Kind;
 use crate::limits::Limits;
+use crate::places::{Place, Turnstile, no_place};
 use crate::plugin::{Plugin, check_world};
 use crate::run::Run;
-use crate::runtime::{Allocation, Compiled, Place, Runtime, Turnstile, no_place};
+use crate::runtime::{Allocation, Compiled, Runtime};
 
 /// A tool server in the sandbox. Every call has an instance of its own.
 pub struct WasmToolServer {

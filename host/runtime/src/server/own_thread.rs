@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout_at;
 
 use super::task::{Answered, Task};
-use crate::runtime::Place;
+use crate::places::Place;
 
 /// How long a file operation may go on beyond the deadline before the call is answered without it.
 const GRACE: Duration = Duration::from_secs(2);

@@ -1,0 +1,105 @@
+//! Places to run in. A run waits for one, and never meets a full pool.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chio_host_kernel::ports::{Fault, Stop};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+use wasmtime::Engine;
+
+use crate::limits::{Limits, size};
+use crate::ticker::Ticker;
+
+/// An engine, and a permit for each run that it has room for. The ticker lasts as long as anything can run here.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    engine: Engine,
+    permits: Arc<Semaphore>,
+    _ticker: Arc<Ticker>,
+}
+
+impl Places {
+    pub(crate) fn new(engine: Engine, places: u32, ticker: Arc<Ticker>) -> Self {
+        Self { engine, permits: Arc::new(Semaphore::new(size(places.into()))), _ticker: ticker }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+}
+
+/// The places of one plugin: never more at the same time than it may have, and never more than there are.
+#[derive(Clone, Debug)]
+pub(crate) struct Turnstile {
+    own: Arc<Semaphore>,
+    shared: Arc<Semaphore>,
+}
+
+/// A place to run in, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Place {
+    _own: OwnedSemaphorePermit,
+    _shared: OwnedSemaphorePermit,
+}
+
+impl Turnstile {
+    pub(crate) fn new(limits: &Limits, places: &Places) -> Self {
+        let own = size(limits.concurrency).min(Semaphore::MAX_PERMITS);
+        Self { own: Arc::new(Semaphore::new(own)), shared: places.permits.clone() }
+    }
+
+    /// How many places are free.
+    #[cfg(test)]
+    pub(crate) fn free(&self) -> usize {
+        self.own.available_permits()
+    }
+
+    /// Waits for a place, at most until `deadline`. The plugin's own come first, so that one that is asked too much does
+    /// not keep shared places waiting.
+    pub(crate) async fn enter(&self, deadline: Instant) -> Option<Place> {
+        let both = async {
+            let own = self.own.clone().acquire_owned().await.ok()?;
+            let shared = self.shared.clone().acquire_owned().await.ok()?;
+            Some(Place { _own: own, _shared: shared })
+        };
+        tokio::time::timeout_at(deadline, both).await.ok().flatten()
+    }
+}
+
+/// The fault of a run that found no place.
+pub(crate) fn no_place(limits: &Limits, waited: Duration) -> Fault {
+    limits.fault(Stop::Concurrency, waited).unwrap_or_else(|| Fault::new(Stop::Concurrency, "no place was free"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::runtime;
+
+    #[tokio::test]
+    async fn a_place_is_waited_for_until_the_deadline_and_no_longer() {
+        let runtime = runtime();
+        let limits = Limits { concurrency: 1, ..Limits::GUARD };
+        let turnstile = Turnstile::new(&limits, &runtime.pooled);
+        let place = turnstile.enter(Instant::now()).await.unwrap();
+        assert!(turnstile.enter(Instant::now()).await.is_none());
+        let waiting = turnstile.enter(Instant::now() + Duration::from_mins(1));
+        let (waited, ()) = tokio::join!(biased; waiting, async { drop(place) });
+        assert!(waited.is_some());
+        let fault = no_place(&limits, Duration::from_millis(50));
+        assert_eq!(fault, Fault::new(Stop::Concurrency, "no place was free within 50 ms; at most 1 run at once"));
+    }
+
+    /// The pool has room for all that the permits let in.
+    #[tokio::test]
+    async fn places_are_shared_by_all_plugins() {
+        let runtime = runtime();
+        let turnstiles = [(); 3].map(|()| Turnstile::new(&Limits::GUARD, &runtime.pooled));
+        let mut places = Vec::new();
+        for turnstile in turnstiles.iter().cycle().take(4) {
+            places.push(turnstile.enter(Instant::now()).await.unwrap());
+        }
+        assert!(turnstiles[0].enter(Instant::now()).await.is_none());
+    }
+}
