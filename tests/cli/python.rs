@@ -52,8 +52,8 @@ fn the_official_client_lists_calls_and_is_denied() {
         .arg(repository("tests/python/mcp_client.py"))
         .arg(BINARY)
         .args(["run", "--policy", "policy.yaml", "--state", "state"])
-        .current_dir(place.path())
-        .env("CHIO_KEYS", shared("keys"))
-        .env("CHIO_CACHE", shared("compiled")));
+        // As options: the client hands on no environment.
+        .args(["--keys".as_ref(), shared("keys").as_os_str(), "--cache".as_ref(), shared("compiled").as_os_str()])
+        .current_dir(place.path()));
     assert_eq!(place.run(&["receipt", "verify", "--state", "state"]).code, 0);
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use chio_host_builtin::Kind;
-use chio_host_kernel::call::{Arguments, Call, RequestId};
+use chio_host_kernel::call::{Arguments, Call, EffectClass, RequestId, Snapshot};
 use chio_host_kernel::capability::{ANY, CapabilityBody, CapabilityToken, Grant, Operation, SCHEMA, Scope};
-use chio_host_kernel::facts::{ArgumentFact, ArgumentKind};
+use chio_host_kernel::facts::{self, ArgumentFact, ArgumentKind};
 use chio_host_kernel::keys::Keypair;
 use chio_host_kernel::ledger::{Durability, Ledger, Mutation, Transition};
 use chio_host_kernel::ports::{Clock, Guard, OutputHook, ToolServer};
@@ -17,7 +17,7 @@ use chio_host_kernel::response::Response;
 use chio_host_kernel::{DurableAdmission, Kernel, Ledgers, Outputs, Plugins, Settings};
 use chio_host_ledger::MemoryLedger;
 use chio_host_runtime::{
-    Access, FileGrant, Limits, Plugin, Runtime, RuntimeConfig, WasmGuard, WasmHook, WasmToolServer,
+    Access, CompiledCache, FileGrant, Limits, Plugin, Runtime, RuntimeConfig, WasmGuard, WasmHook, WasmToolServer,
 };
 use serde_json::Value;
 
@@ -93,15 +93,53 @@ pub fn grant(server: &str, tool: &str) -> Grant {
     }
 }
 
+/// A snapshot of a call whose `path` is a path, for tests that ask a guard by itself.
+///
+/// # Panics
+/// On arguments that are no object.
+#[must_use]
+pub fn snapshot(server: &str, tool: &str, arguments: Value) -> Snapshot {
+    let described = [ArgumentFact { at: "/path".into(), is: ArgumentKind::Path }];
+    let facts = facts::extract(&arguments, &described);
+    Snapshot {
+        request_id: RequestId::new("request").expect("a plain id"),
+        agent: "00".repeat(32),
+        capability_id: "cap".to_owned(),
+        grant_index: 0,
+        delegation_depth: 0,
+        server: server.to_owned(),
+        tool: tool.to_owned(),
+        operation: Operation::Invoke,
+        effect_class: EffectClass::ReadOnly,
+        arguments: Arguments::new(arguments).expect("an object"),
+        facts,
+        exposure: None,
+        time: START_MS / 1000,
+        depth: 0,
+    }
+}
+
 fn builtin(kind: Kind, name: &str) -> &'static [u8] {
     chio_host_builtin::find(kind, name).expect("the reference component is embedded").bytes
+}
+
+/// One sandbox for all tests of a process, with a cache, so that each component is compiled once and not by every test.
+fn shared_runtime() -> Arc<Runtime> {
+    static SHARED: OnceLock<(Arc<Runtime>, tempfile::TempDir)> = OnceLock::new();
+    let (runtime, _) = SHARED.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = CompiledCache::open(&folder.path().join("compiled"), [1; 32]).expect("the cache opens");
+        let config = RuntimeConfig { places: 64, cache: Some(cache) };
+        (Runtime::new(config).expect("the engine starts"), folder)
+    });
+    runtime.clone()
 }
 
 impl Default for FixtureBuilder {
     fn default() -> Self {
         let issuer = Keypair::from_seed(&[7; 32].into());
         Self {
-            runtime: Runtime::new(RuntimeConfig { places: 16, cache: None }).expect("the engine starts"),
+            runtime: shared_runtime(),
             plugins: Plugins::default(),
             settings: Settings {
                 policy_hash: "ab".repeat(32),

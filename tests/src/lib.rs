@@ -5,4 +5,4 @@ pub mod hostile;
 pub mod native;
 
 pub use fixture::{Fixture, FixtureBuilder, TestClock, grant};
-pub use native::NativeServer;
+pub use native::{NativeGuard, NativeHook, NativeServer};

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chio_host_kernel::admission::Committed;
-use chio_host_kernel::call::EffectClass;
+use chio_host_kernel::call::{EffectClass, Snapshot};
 use chio_host_kernel::facts::{ArgumentFact, ArgumentKind};
 use chio_host_kernel::operation::{Component, Role};
 use chio_host_kernel::ports::{
-    BoxFuture, Entry, Hints, Invocation, OutputFormat, Ran, ToolDescription, ToolError, ToolOutput, ToolRan, ToolServer,
+    BoxFuture, CounterView, Entry, Fault, Guard, Hints, HookVerdict, Invocation, OutputFormat, OutputHook, Ran,
+    ToolDescription, ToolError, ToolOutput, ToolRan, ToolServer, Verdict,
 };
 use serde_json::{Value, json};
 
@@ -44,7 +45,7 @@ impl NativeServer {
         };
         let fact = |at: &str, is| ArgumentFact { at: at.to_owned(), is };
         Self {
-            component: Component { role: Role::ToolServer, name: name.to_owned(), digest: "00".repeat(32) },
+            component: named(Role::ToolServer, name),
             tools: vec![tool],
             facts: vec![fact("/command", ArgumentKind::Command), fact("/path", ArgumentKind::Path)],
             effect_class,
@@ -87,4 +88,59 @@ impl ToolServer for NativeServer {
         let output = answer.map(|value| ToolOutput { value, format: OutputFormat::Json, cost: None });
         Box::pin(async { ToolRan { entry: Entry::Entered, ran: Ran { outcome: Ok(output), fuel: 0 } } })
     }
+}
+
+/// A guard that answers as it is told.
+pub struct NativeGuard {
+    component: Component,
+    outcome: Box<GuardAnswer>,
+}
+
+/// What a native guard answers, shown the counters that it reserved.
+pub type GuardAnswer = dyn Fn(&[CounterView]) -> Result<Verdict, Fault> + Send + Sync;
+
+impl NativeGuard {
+    /// A guard of this name.
+    pub fn new(name: &str, outcome: impl Fn(&[CounterView]) -> Result<Verdict, Fault> + Send + Sync + 'static) -> Self {
+        Self { component: named(Role::Guard, name), outcome: Box::new(outcome) }
+    }
+}
+
+impl Guard for NativeGuard {
+    fn component(&self) -> &Component {
+        &self.component
+    }
+
+    fn check<'a>(&'a self, _call: &'a Snapshot, counters: &'a [CounterView]) -> BoxFuture<'a, Ran<Verdict>> {
+        let outcome = (self.outcome)(counters);
+        Box::pin(async { Ran { outcome, fuel: 1 } })
+    }
+}
+
+/// A hook that answers as it is told.
+pub struct NativeHook {
+    component: Component,
+    outcome: Result<HookVerdict, Fault>,
+}
+
+impl NativeHook {
+    /// A hook of this name.
+    #[must_use]
+    pub fn new(name: &str, outcome: Result<HookVerdict, Fault>) -> Self {
+        Self { component: named(Role::OutputHook, name), outcome }
+    }
+}
+
+impl OutputHook for NativeHook {
+    fn component(&self) -> &Component {
+        &self.component
+    }
+
+    fn inspect<'a>(&'a self, _call: &'a Snapshot, _output: &'a str) -> BoxFuture<'a, Ran<HookVerdict>> {
+        Box::pin(async { Ran { outcome: self.outcome.clone(), fuel: 1 } })
+    }
+}
+
+fn named(role: Role, name: &str) -> Component {
+    Component { role, name: name.to_owned(), digest: "00".repeat(32) }
 }

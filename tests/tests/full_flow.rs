@@ -1,5 +1,7 @@
 //! The seed's denials, end to end, each with its exact reason and its verified receipt; and what an allow looks like.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::sync::atomic::Ordering;
 
 use chio_host_kernel::call::{Call, EffectClass, Mode};

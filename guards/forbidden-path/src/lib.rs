@@ -14,6 +14,8 @@
 
 mod words;
 
+use std::iter;
+
 use chio_sdk::{Call, CommandFact, Fact, FactKind, PathFact, UrlFact, Verdict, quote};
 use secret_places::{Places, path_like};
 use serde::Deserialize;
@@ -56,14 +58,17 @@ fn judge(places: &Places, fact: &Fact) -> Option<String> {
 }
 
 fn judge_path(places: &Places, path: &PathFact) -> Option<String> {
-    let shown = quote(&path.raw);
+    let shown = || quote(&path.raw);
     let Some(normalised) = &path.normalised else {
+        let shown = shown();
         return Some(format!("path {shown} is forbidden (it cannot be normalised, so nobody knows what it names)"));
     };
     if path.raw.len() > MAX_PATH_BYTES {
+        let shown = shown();
         return Some(format!("path {shown} is forbidden (longer than {MAX_PATH_BYTES} bytes)"));
     }
-    [normalised, &path.raw].into_iter().find_map(|path| places.find(path)).map(|what| forbidden(&path.raw, what))
+    let raw = Some(&path.raw).filter(|raw| *raw != normalised);
+    iter::once(normalised).chain(raw).find_map(|path| places.find(path)).map(|what| forbidden(&path.raw, what))
 }
 
 fn judge_url(places: &Places, url: &UrlFact) -> Option<String> {
@@ -79,6 +84,9 @@ fn judge_url(places: &Places, url: &UrlFact) -> Option<String> {
 }
 
 fn judge_text(places: &Places, text: &str) -> Option<String> {
+    if places.clears(text) {
+        return None;
+    }
     path_like(text).into_iter().find_map(|path| places.find(path).map(|what| forbidden(path, what)))
 }
 

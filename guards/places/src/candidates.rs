@@ -1,8 +1,19 @@
 //! Which parts of a text may be paths.
 
+use crate::spelling::split_at;
+
 /// Characters that end a path inside a longer word (`--file=.env`, `@.env`, `host:.env`, `["a","b"]`).
-const GLUE: &[char] =
-    &['=', '@', ':', ',', ';', '|', '"', '\'', '`', '<', '>', '(', ')', '[', ']', '{', '}', '&', '#', '?'];
+pub(crate) const GLUE: &[u8] = b"=@:,;|\"'`<>()[]{}&#?";
+
+static IS_GLUE: [bool; 256] = {
+    let mut is = [false; 256];
+    let mut at = 0;
+    while at < GLUE.len() {
+        is[GLUE[at] as usize] = true;
+        at += 1;
+    }
+    is
+};
 
 /// A text longer than this, in bytes, is not a path: no system opens one of a quarter of it.
 const MAX_PATH_BYTES: usize = 16 << 10;
@@ -13,6 +24,10 @@ const MAX_PATH_BYTES: usize = 16 << 10;
 /// request to open it, and refusing it would refuse every conversation about security.
 #[must_use]
 pub fn path_like(text: &str) -> Vec<&str> {
+    if text.bytes().all(|byte| byte.is_ascii_graphic()) && text.len() <= MAX_PATH_BYTES {
+        // Most are one word.
+        return if text.is_empty() || is_web_address(text) { Vec::new() } else { with_parts(text) };
+    }
     let text = text.trim_matches(|c: char| c.is_whitespace() || c.is_control());
     if text.is_empty() || text.len() > MAX_PATH_BYTES || is_web_address(text) {
         return Vec::new();
@@ -31,7 +46,8 @@ pub fn anywhere(text: &str) -> Vec<&str> {
 
 fn with_parts(word: &str) -> Vec<&str> {
     let mut parts = vec![word];
-    parts.extend(word.split(GLUE).filter(|part| !part.is_empty() && part.len() < word.len()));
+    let glued = split_at(word, |byte| IS_GLUE[usize::from(byte)]);
+    parts.extend(glued.filter(|part| !part.is_empty() && part.len() < word.len()));
     parts
 }
 
@@ -49,8 +65,10 @@ fn begins_as_path(text: &str) -> bool {
 /// Whether this is an address on the web, whose path is on another machine. One that climbs is not let off: a tool that
 /// takes it for a file name would end up elsewhere.
 fn is_web_address(text: &str) -> bool {
-    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-    matches!(scheme.as_deref(), Some("http" | "https" | "ws" | "wss"))
+    let has_scheme = ["http://", "https://", "ws://", "wss://"]
+        .iter()
+        .any(|scheme| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+    has_scheme
         && crate::spelling::spellings(text).iter().all(|path| !path.from_root)
         && !text.contains("..")
         && !text.contains(char::is_whitespace)

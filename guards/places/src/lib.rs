@@ -8,31 +8,32 @@ mod candidates;
 mod pattern;
 mod spelling;
 
+use std::borrow::Cow;
+
 pub use candidates::{anywhere, path_like};
 pub use spelling::{Path, spellings};
 
-use pattern::Pattern;
-
-/// A rule: what it matches, what it leaves out again, and what to tell the caller.
-#[derive(Debug)]
-struct Rule {
-    pattern: Pattern,
-    except: Vec<Pattern>,
-    what: String,
-}
+use pattern::{Pattern, has_wildcard};
 
 /// The forbidden places.
+///
+/// Only what the policy adds is parsed and kept; the built-in places are data. Asking them allocates no more than the
+/// names of the path.
 #[derive(Debug)]
 pub struct Places {
-    rules: Vec<Rule>,
+    built_in: bool,
+    patterns: Vec<Pattern>,
     exceptions: Vec<Pattern>,
 }
+
+/// What a place is that only the policy's patterns name.
+const BY_POLICY: &str = "this host's policy";
 
 impl Places {
     /// The built-in places.
     #[must_use]
     pub fn builtin() -> Self {
-        Self { rules: builtin::rules(), exceptions: Vec::new() }
+        Self { built_in: true, patterns: Vec::new(), exceptions: Vec::new() }
     }
 
     /// The built-in places, or none of them where `replace` says so, with `patterns` more and without `exceptions`.
@@ -44,42 +45,56 @@ impl Places {
     /// # Errors
     /// Names the pattern that is not one, and says why.
     pub fn configured(patterns: &[String], replace: bool, exceptions: &[String]) -> Result<Self, String> {
-        let mut places = if replace { Self { rules: Vec::new(), exceptions: Vec::new() } } else { Self::builtin() };
-        for pattern in patterns {
-            let rule =
-                Rule { pattern: Pattern::parse(pattern)?, except: Vec::new(), what: "this host's policy".into() };
-            places.rules.push(rule);
-        }
-        places.exceptions = exceptions.iter().map(|pattern| Pattern::parse(pattern)).collect::<Result<_, _>>()?;
-        Ok(places)
+        let parse = |texts: &[String]| texts.iter().map(|text| Pattern::parse(text)).collect::<Result<_, _>>();
+        Ok(Self { built_in: !replace, patterns: parse(patterns)?, exceptions: parse(exceptions)? })
+    }
+
+    /// Whether it is certain at a glance that nothing in `text` names a place, as a whole or in [`path_like`] parts.
+    #[must_use]
+    pub fn clears(&self, text: &str) -> bool {
+        self.patterns.is_empty() && builtin::names_none(text)
     }
 
     /// What the place is that `path` names, in any of its spellings.
     #[must_use]
-    pub fn find(&self, path: &str) -> Option<&str> {
-        spellings(path).iter().find_map(|path| self.find_by(path, Pattern::matches_at))
+    pub fn find(&self, path: &str) -> Option<&'static str> {
+        if self.clears(path) { None } else { self.find_in(&spellings(path)) }
     }
 
     /// What the place is that `word` names, or can name once a shell has expanded its `*`, `?` and `[…]`.
     #[must_use]
-    pub fn find_expanded(&self, word: &str) -> Option<&str> {
-        let has_wildcard = word.contains(['*', '?', '[']);
-        self.find(word).or_else(|| {
-            spellings(word).iter().filter(|_| has_wildcard).find_map(|path| self.find_by(path, Pattern::may_match_at))
+    pub fn find_expanded(&self, word: &str) -> Option<&'static str> {
+        if self.clears(word) {
+            return None;
+        }
+        let paths = spellings(word);
+        self.find_in(&paths).or_else(|| {
+            paths
+                .iter()
+                .filter(|_| has_wildcard(word))
+                .find_map(|path| self.first(path, builtin::find_expanded_at, Pattern::may_match_at))
         })
     }
 
-    fn find_by(&self, path: &Path, matches: impl Fn(&Pattern, &Path, usize) -> bool) -> Option<&str> {
+    fn find_in(&self, paths: &[Path<'_>]) -> Option<&'static str> {
+        paths.iter().find_map(|path| self.first(path, builtin::find_at, Pattern::matches_at))
+    }
+
+    fn first(
+        &self,
+        path: &Path<'_>,
+        built_in: impl Fn(&[Cow<'_, str>]) -> Option<&'static str>,
+        matches: impl Fn(&Pattern, &Path<'_>, usize) -> bool,
+    ) -> Option<&'static str> {
         for start in 0..path.names.len() {
             // An exception that begins further down would let a caller talk its way out by the name of a file.
             if self.exceptions.iter().any(|exception| exception.matches_at(path, start)) {
                 return None;
             }
-            let found = self.rules.iter().find(|rule| {
-                matches(&rule.pattern, path, start) && !rule.except.iter().any(|except| except.matches_at(path, start))
-            });
-            if let Some(rule) = found {
-                return Some(&rule.what);
+            let by_policy = || self.patterns.iter().any(|pattern| matches(pattern, path, start)).then_some(BY_POLICY);
+            let found = self.built_in.then(|| built_in(&path.names[start..])).flatten().or_else(by_policy);
+            if found.is_some() {
+                return found;
             }
         }
         None

@@ -1,52 +1,17 @@
 //! The pattern language: names with `*` and `?`, matched name by name.
 
+use std::borrow::Cow;
+
 use crate::spelling::{Path, fold};
 
 /// The longest pattern, in bytes.
 const MAX_BYTES: usize = 512;
 
-#[derive(Debug)]
+/// A pattern that a policy gives. The built-in ones are texts that are matched step by step.
+#[derive(Debug, PartialEq)]
 pub(crate) struct Pattern {
-    names: Vec<Name>,
+    steps: Vec<String>,
     from_root: bool,
-}
-
-/// One name of a pattern, by the cheapest way to match it: most are plain, and every path meets every pattern.
-#[derive(Debug)]
-enum Name {
-    Plain(String),
-    /// `x*`
-    Prefix(String),
-    /// `*x`
-    Suffix(String),
-    Glob(String),
-}
-
-impl Name {
-    fn new(text: String) -> Self {
-        let is_plain = |text: &str| !text.contains(['*', '?']);
-        match (text.strip_prefix('*'), text.strip_suffix('*')) {
-            _ if is_plain(&text) => Self::Plain(text),
-            (Some(suffix), None) if is_plain(suffix) => Self::Suffix(suffix.to_owned()),
-            (None, Some(prefix)) if is_plain(prefix) => Self::Prefix(prefix.to_owned()),
-            _ => Self::Glob(text),
-        }
-    }
-
-    fn matches(&self, name: &str) -> bool {
-        match self {
-            Self::Plain(plain) => plain == name,
-            Self::Prefix(prefix) => name.starts_with(prefix.as_str()),
-            Self::Suffix(suffix) => name.ends_with(suffix.as_str()),
-            Self::Glob(glob) => wildcard(glob, name),
-        }
-    }
-
-    /// Whether a shell may expand `glob` to something that this matches: what is certain of this is tried as a name.
-    fn may_be(&self, glob: &str) -> bool {
-        let (Self::Plain(text) | Self::Prefix(text) | Self::Suffix(text) | Self::Glob(text)) = self;
-        wildcard(glob, text)
-    }
 }
 
 impl Pattern {
@@ -80,36 +45,66 @@ impl Pattern {
         if names.iter().all(|name| name.chars().all(|c| c == '*')) {
             return bad("it would match every path");
         }
-        Ok(Self { names: names.into_iter().map(Name::new).collect(), from_root })
+        Ok(Self { steps: names, from_root })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of_steps(steps: &[&str]) -> Self {
+        Self { steps: steps.iter().map(ToString::to_string).collect(), from_root: false }
     }
 
     /// Whether the pattern matches the names of `path` from `start` on, or something above what they name.
-    pub(crate) fn matches_at(&self, path: &Path, start: usize) -> bool {
-        self.window(path, start).is_some_and(|names| self.names.iter().zip(names).all(|(own, name)| own.matches(name)))
+    pub(crate) fn matches_at(&self, path: &Path<'_>, start: usize) -> bool {
+        self.may_begin_at(path, start) && steps_match(&self.steps, &path.names[start..])
     }
 
-    /// Whether it could match them once their own wildcards are expanded. Wildcards that say next to nothing (`*`, `.*`)
-    /// do not count: they name everything, not this place.
-    pub(crate) fn may_match_at(&self, path: &Path, start: usize) -> bool {
-        const TELLING_CHARS: usize = 3;
-        let Some(names) = self.window(path, start) else { return false };
-        if !names.iter().any(|name| name.contains(['*', '?', '['])) {
-            return false;
-        }
-        let telling = |name: &String| name.chars().filter(|c| !"*?[].".contains(*c)).count();
-        names.iter().all(|name| telling(name) > 0)
-            && names.iter().map(telling).sum::<usize>() >= TELLING_CHARS
-            && self.names.iter().zip(names).all(|(own, name)| {
-                own.matches(name) || (name.contains(['*', '?', '[']) && own.may_be(&without_sets(name)))
-            })
+    /// Whether it could match them once their own wildcards are expanded.
+    pub(crate) fn may_match_at(&self, path: &Path<'_>, start: usize) -> bool {
+        self.may_begin_at(path, start) && may_match_steps(&self.steps, &path.names[start..])
     }
 
-    fn window<'a>(&self, path: &'a Path, start: usize) -> Option<&'a [String]> {
-        if self.from_root && !(start == 0 && path.from_root) {
-            return None;
-        }
-        path.names.get(start..start + self.names.len())
+    fn may_begin_at(&self, path: &Path<'_>, start: usize) -> bool {
+        !self.from_root || (start == 0 && path.from_root)
     }
+}
+
+/// Whether each step matches a name, from the first.
+pub(crate) fn steps_match(steps: &[impl AsRef<str>], names: &[Cow<'_, str>]) -> bool {
+    names.len() >= steps.len() && steps.iter().zip(names).all(|(step, name)| wildcard(step.as_ref(), name))
+}
+
+/// Whether each step could match a name once the names' own wildcards are expanded. Wildcards that say next to nothing
+/// (`*`, `.*`) do not count: they name everything, not this place.
+pub(crate) fn may_match_steps(steps: &[impl AsRef<str>], names: &[Cow<'_, str>]) -> bool {
+    const TELLING_CHARS: usize = 3;
+    let Some(names) = names.get(..steps.len()) else { return false };
+    let fits = |step: &str, name: &str| wildcard(step, name) || (has_wildcard(name) && may_be(step, name));
+    steps.iter().zip(names).all(|(step, name)| fits(step.as_ref(), name))
+        && names.iter().any(|name| has_wildcard(name))
+        && names.iter().all(|name| telling_chars(name) > 0)
+        && names.iter().map(|name| telling_chars(name)).sum::<usize>() >= TELLING_CHARS
+}
+
+/// How many characters of a name say something.
+pub(crate) fn telling_chars(name: &str) -> usize {
+    name.chars().filter(|c| !matches!(c, '*' | '?' | '[' | ']' | '.')).count()
+}
+
+/// Whether a shell may expand the word to something else.
+pub(crate) fn has_wildcard(word: &str) -> bool {
+    word.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['))
+}
+
+/// Whether a shell may expand `glob` to something that the step matches: what is certain of the step is tried as a name.
+fn may_be(step: &str, glob: &str) -> bool {
+    let is_plain = |text: &&str| !text.contains(['*', '?']);
+    let certain = match (step.strip_prefix('*'), step.strip_suffix('*')) {
+        (Some(suffix), None) => Some(suffix).filter(is_plain),
+        (None, Some(prefix)) => Some(prefix).filter(is_plain),
+        _ => None,
+    };
+    let certain = certain.unwrap_or(step);
+    if glob.contains('[') { wildcard(&without_sets(glob), certain) } else { wildcard(glob, certain) }
 }
 
 /// A shell's `[…]` as `?`, which matches more.
@@ -125,35 +120,70 @@ fn without_sets(glob: &str) -> String {
 }
 
 /// Whether `text` matches `glob`, in time linear in each for every `*`.
-fn wildcard(glob: &str, text: &str) -> bool {
-    let (glob, text): (Vec<char>, Vec<char>) = (glob.chars().collect(), text.chars().collect());
+pub(crate) fn wildcard(glob: &str, text: &str) -> bool {
+    let (glob, text) = (glob.as_bytes(), text.as_bytes());
     let (mut g, mut t) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
+    // After the last `*`, and where the text begins that it has not taken.
+    let mut retry = None;
     while t < text.len() {
         match glob.get(g) {
-            Some('*') => {
-                retry = Some((g, t));
+            Some(b'*') => {
                 g += 1;
+                retry = Some((g, t));
             }
-            Some(c) if *c == '?' || *c == text[t] => {
+            Some(b'?') => {
+                g += 1;
+                t += char_bytes(text[t]);
+            }
+            Some(byte) if *byte == text[t] => {
                 g += 1;
                 t += 1;
             }
             _ => {
                 // The last `*` takes one character more.
                 let Some((star, taken)) = retry else { return false };
-                retry = Some((star, taken + 1));
-                g = star + 1;
-                t = taken + 1;
+                (g, t) = (star, taken + char_bytes(text[taken]));
+                retry = Some((g, t));
             }
         }
     }
-    glob[g..].iter().all(|c| *c == '*')
+    glob[g..].iter().all(|byte| *byte == b'*')
+}
+
+/// How long a character is that begins with this byte of UTF-8.
+fn char_bytes(first: u8) -> usize {
+    match first {
+        0..0xc0 => 1,
+        0xc0..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        0xf0.. => 4,
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// The same by trying everything.
+    fn wildcard_by_trial(glob: &[char], text: &[char]) -> bool {
+        match (glob, text) {
+            ([], []) => true,
+            (['*', glob @ ..], text) => (0..=text.len()).any(|taken| wildcard_by_trial(glob, &text[taken..])),
+            ([own, glob @ ..], [c, text @ ..]) => (*own == '?' || own == c) && wildcard_by_trial(glob, text),
+            _ => false,
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        #[test]
+        fn a_wildcard_matches_what_trial_finds(glob in "[ab*?é]{0,8}", text in "[abé*]{0,10}") {
+            let chars = |text: &str| text.chars().collect::<Vec<_>>();
+            prop_assert_eq!(wildcard(&glob, &text), wildcard_by_trial(&chars(&glob), &chars(&text)));
+        }
+    }
 
     #[test]
     fn wildcards() {

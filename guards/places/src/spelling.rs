@@ -1,5 +1,6 @@
 //! One path, many spellings: what it may come to, in each way that a tool may read it.
 
+use std::borrow::Cow;
 use std::iter;
 
 use unicode_normalization::UnicodeNormalization;
@@ -9,21 +10,62 @@ const DECODINGS: usize = 3;
 
 /// A path as it is judged: folded names, without empty ones, `.`, and `..`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Path {
+pub struct Path<'a> {
     /// Its names, from the top.
-    pub names: Vec<String>,
+    pub names: Vec<Cow<'a, str>>,
     /// Whether it starts at the root; a path that climbs out of where it starts may end there, so it counts too.
     pub from_root: bool,
 }
 
+impl Path<'_> {
+    fn into_owned(self) -> Path<'static> {
+        let names = self.names.into_iter().map(|name| Cow::Owned(name.into_owned())).collect();
+        Path { names, from_root: self.from_root }
+    }
+}
+
 /// Everything that `raw` may mean: as it is, percent-decoded, cut at a NUL as C would, with invisible characters dropped.
 #[must_use]
-pub fn spellings(raw: &str) -> Vec<Path> {
+pub fn spellings(raw: &str) -> Vec<Path<'_>> {
+    match Letters::of(raw) {
+        Letters::Lower => vec![normal(raw)],
+        Letters::Mixed => vec![normal(&raw.to_ascii_lowercase()).into_owned()],
+        Letters::Ambiguous => all_spellings(raw),
+    }
+}
+
+/// What a text is made of.
+#[derive(Clone, Copy)]
+enum Letters {
+    /// Printable ASCII without percent-encoding or capitals: what can be read in one way only.
+    Lower,
+    /// The same, but for its case.
+    Mixed,
+    /// Anything else.
+    Ambiguous,
+}
+
+impl Letters {
+    fn of(text: &str) -> Self {
+        let mut found = Self::Lower;
+        for byte in text.bytes() {
+            match byte {
+                b'A'..=b'Z' => found = Self::Mixed,
+                b'%' => return Self::Ambiguous,
+                b' '..=b'~' => {}
+                _ => return Self::Ambiguous,
+            }
+        }
+        found
+    }
+}
+
+fn all_spellings(raw: &str) -> Vec<Path<'static>> {
     let mut found = Vec::new();
     let mut text = raw.to_owned();
     for _ in 0..=DECODINGS {
         let mut add = |text: &str| {
-            let path = normal(&fold(text));
+            let path = normal(&fold(text)).into_owned();
             if !found.contains(&path) {
                 found.push(path);
             }
@@ -43,6 +85,9 @@ pub fn spellings(raw: &str) -> Vec<Path> {
 
 /// Compatibility forms, other slashes and case made one.
 pub(crate) fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     text.nfkc()
         .map(|c| match c {
             '\u{2044}' | '\u{2215}' | '\u{29f8}' => '/',
@@ -109,13 +154,13 @@ fn percent_decoded(text: &str) -> String {
 }
 
 /// Splits at either slash and resolves `.` and `..` by name.
-fn normal(text: &str) -> Path {
+fn normal(text: &str) -> Path<'_> {
     let text = text.trim();
     let text = text.strip_prefix("file:").unwrap_or(text);
     let text = strip_drive(text);
     let mut from_root = text.starts_with(['/', '\\']);
-    let mut names: Vec<String> = Vec::new();
-    for name in text.split(['/', '\\']) {
+    let mut names = Vec::new();
+    for name in split_at(text, |byte| matches!(byte, b'/' | b'\\')) {
         match windows_name(name) {
             "" | "." => {}
             ".." => {
@@ -123,10 +168,21 @@ fn normal(text: &str) -> Path {
                     from_root = true;
                 }
             }
-            name => names.extend(iter::once(name.to_owned())),
+            name => names.push(Cow::Borrowed(name)),
         }
     }
     Path { names, from_root }
+}
+
+/// Splits at ASCII characters, without reading the others.
+pub(crate) fn split_at(text: &str, is_separator: impl Fn(u8) -> bool) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    iter::from_fn(move || {
+        let text = rest?;
+        let Some(at) = text.bytes().position(&is_separator) else { return rest.take() };
+        rest = Some(&text[at + 1..]);
+        Some(&text[..at])
+    })
 }
 
 /// `c:\x` and `c:x` without the drive.
@@ -139,13 +195,16 @@ fn strip_drive(text: &str) -> &str {
 
 /// The name that Windows would open: without a stream, and without trailing dots and spaces.
 fn windows_name(name: &str) -> &str {
-    let name = name.split_once("::$").map_or(name, |(name, _)| name);
+    let has_colon = name.bytes().any(|byte| byte == b':');
+    let name = if has_colon { name.split_once("::$").map_or(name, |(name, _)| name) } else { name };
     let name = name.trim_end_matches(' ');
     if name == "." || name == ".." { name } else { name.trim_end_matches(['.', ' ']) }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn names(raw: &str) -> Vec<String> {
@@ -164,6 +223,20 @@ mod tests {
         assert_eq!(names("id_rsa. "), ["id_rsa"]);
         assert_eq!(names(".env::$DATA"), [".env"]);
         assert_eq!(names("%"), ["%"]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_plain_text_has_one_spelling_and_it_is_the_same(
+            text in r"[a-c.~/\\:$ A-C]{0,16}|(file:|C:)?[ -~]{0,24}|\PC{0,12}",
+        ) {
+            prop_assert_eq!(spellings(&text), all_spellings(&text));
+        }
+
+        #[test]
+        fn folding_ascii_is_folding(text in "[\\x00-\\x7f]{0,24}") {
+            prop_assert_eq!(fold(&text), text.nfkc().flat_map(char::to_lowercase).collect::<String>());
+        }
     }
 
     #[test]

@@ -62,13 +62,20 @@ impl Judge<'_> {
     /// Why the argument vector is refused, if it is.
     pub(crate) fn words(&self, words: &[String]) -> Option<Danger> {
         let command = Simple { words: words.to_vec(), ..Simple::default() };
-        self.policy(&words.join(" "))
-            .or_else(|| self.pipeline(&Pipeline { commands: vec![command] }, 0, &mut Seen::default()))
+        let policy = if self.deny.is_empty() { None } else { self.policy(&words.join(" ")) };
+        policy.or_else(|| self.pipeline(&Pipeline { commands: vec![command] }, 0, &mut Seen::default()))
     }
 
     fn policy(&self, text: &str) -> Option<Danger> {
         let pattern = self.deny.iter().find(|pattern| pattern.is_match(text))?;
         Danger::certain(format!("it matches this host's pattern {}", chio_sdk::quote(pattern.as_str())))
+    }
+
+    fn policy_on(&self, command: &Effective<'_>) -> Option<Danger> {
+        if self.deny.is_empty() {
+            return None;
+        }
+        self.policy(&format!("{} {}", command.program, command.arguments.join(" ")))
     }
 
     fn nested(&self, line: &str, depth: usize, seen: &mut Seen) -> Option<Danger> {
@@ -80,7 +87,7 @@ impl Judge<'_> {
     }
 
     fn pipeline(&self, pipeline: &Pipeline, depth: usize, seen: &mut Seen) -> Option<Danger> {
-        let commands: Vec<(&Simple, Effective)> =
+        let commands: Vec<(&Simple, Effective<'_>)> =
             pipeline.commands.iter().map(|command| (command, with_piped_arguments(pipeline, command))).collect();
         let built_in = |seen: &Seen| {
             self.places?;
@@ -93,9 +100,8 @@ impl Judge<'_> {
             if simple.defines {
                 seen.functions.extend(simple.words.last().cloned());
             }
-            let joined = format!("{} {}", effective.program, effective.arguments.join(" "));
             let danger = self
-                .policy(&joined)
+                .policy_on(effective)
                 .or_else(|| self.places.and_then(|places| rules::command(places, simple, effective, seen)))
                 .or_else(|| {
                     let fed = fed_lines(&commands, index);
@@ -113,7 +119,7 @@ impl Judge<'_> {
 }
 
 /// A command without wrappers; where xargs feeds it what an `echo` says, with that too.
-fn with_piped_arguments(pipeline: &Pipeline, command: &Simple) -> Effective {
+fn with_piped_arguments<'a>(pipeline: &Pipeline, command: &'a Simple) -> Effective<'a> {
     let mut effective = unwrap(&command.words);
     if effective.from_stdin {
         let said = pipeline.commands.iter().take_while(|other| !std::ptr::eq(*other, command)).filter_map(said_by);
@@ -130,7 +136,7 @@ fn said_by(command: &Simple) -> Option<String> {
 }
 
 /// The lines that a shell reads from what is before it in the pipeline, or from a here-document.
-fn fed_lines(commands: &[(&Simple, Effective)], index: usize) -> Vec<String> {
+fn fed_lines(commands: &[(&Simple, Effective<'_>)], index: usize) -> Vec<String> {
     let (simple, effective) = &commands[index];
     if !is_shell(&effective.name) {
         return Vec::new();
@@ -139,9 +145,9 @@ fn fed_lines(commands: &[(&Simple, Effective)], index: usize) -> Vec<String> {
 }
 
 /// `:(){ :|:& };:` under any name.
-fn fork_bomb(commands: &[(&Simple, Effective)], seen: &Seen) -> Option<Danger> {
+fn fork_bomb(commands: &[(&Simple, Effective<'_>)], seen: &Seen) -> Option<Danger> {
     // A brace without a space is no brace to bash, but is to others.
-    let is_call = |effective: &Effective, name: &str| effective.program.trim_start_matches('{') == name;
+    let is_call = |effective: &Effective<'_>, name: &str| effective.program.trim_start_matches('{') == name;
     let calls_itself = |name: &String| commands.iter().filter(|(_, effective)| is_call(effective, name)).count() > 1;
     if seen.functions.iter().any(calls_itself) { Danger::certain("it is a fork bomb") } else { None }
 }

@@ -7,8 +7,8 @@
 //! what comes before one.
 
 use std::collections::HashMap;
-use std::iter::Peekable;
-use std::str::Chars;
+
+use crate::cursor::Cursor;
 
 /// The most words that one word's braces may become.
 const MAX_BRACE_WORDS: usize = 64;
@@ -46,7 +46,7 @@ pub(crate) struct Inner {
 
 /// Reads `line` to its end, whatever it is.
 pub(crate) fn lex(line: &str) -> Vec<Pipeline> {
-    let mut lexer = Lexer { chars: line.chars().peekable(), ..Lexer::default() };
+    let mut lexer = Lexer { chars: Cursor::new(line), ..Lexer::default() };
     lexer.run();
     lexer.done
 }
@@ -59,8 +59,9 @@ struct Word {
     braces: bool,
 }
 
+#[derive(Default)]
 struct Lexer<'a> {
-    chars: Peekable<Chars<'a>>,
+    chars: Cursor<'a>,
     done: Vec<Pipeline>,
     pipeline: Pipeline,
     command: Simple,
@@ -80,24 +81,41 @@ enum Target {
     HereDocument,
 }
 
-impl Default for Lexer<'_> {
-    fn default() -> Self {
-        Self {
-            chars: "".chars().peekable(),
-            done: Vec::new(),
-            pipeline: Pipeline::default(),
-            command: Simple::default(),
-            word: Word::default(),
-            target_of: None,
-            documents: Vec::new(),
-            variables: HashMap::new(),
-        }
+/// Bytes that are nothing but part of a word.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        plain[byte as usize] = byte.is_ascii_graphic()
+            && !matches!(
+                byte,
+                b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' | b'#' | b'\'' | b'"' | b'`' | b'$' | b'\\' | b'{'
+            );
+        byte += 1;
+    }
+    plain
+};
+
+/// Whether a line is one word at most, and says what it is.
+pub(crate) fn is_plain_word(line: &str) -> bool {
+    line.bytes().all(|byte| PLAIN[usize::from(byte)])
+}
+
+impl Simple {
+    fn is_empty(&self) -> bool {
+        self.words.is_empty()
+            && self.redirects.is_empty()
+            && self.stdin.is_empty()
+            && self.inner.is_empty()
+            && !self.defines
     }
 }
 
 impl Lexer<'_> {
     fn run(&mut self) {
-        while let Some(c) = self.chars.next() {
+        loop {
+            self.push_run(|byte| PLAIN[usize::from(byte)]);
+            let Some(c) = self.chars.next() else { break };
             match c {
                 '\n' | '\r' => {
                     self.end_pipeline();
@@ -110,7 +128,7 @@ impl Lexer<'_> {
                 '(' => self.open(),
                 ')' => self.end_command(),
                 '<' | '>' => self.redirect(c),
-                '#' if !self.word.started => while self.chars.next_if(|c| *c != '\n').is_some() {},
+                '#' if !self.word.started => _ = self.chars.take_while(|byte| byte != b'\n'),
                 '\'' => self.single_quoted(),
                 '"' => self.double_quoted(),
                 '`' => self.backticks(),
@@ -127,6 +145,13 @@ impl Lexer<'_> {
             }
         }
         self.end_pipeline();
+    }
+
+    /// Takes what is nothing but part of the word in hand.
+    fn push_run(&mut self, is_part: impl Fn(u8) -> bool) {
+        let run = self.chars.take_while(is_part);
+        self.word.started |= !run.is_empty();
+        self.word.text.push_str(run);
     }
 
     fn push(&mut self, c: char) {
@@ -153,7 +178,7 @@ impl Lexer<'_> {
     fn end_command(&mut self) {
         self.end_word();
         let command = std::mem::take(&mut self.command);
-        if command != Simple::default() {
+        if !command.is_empty() {
             self.remember_variables(&command);
             self.pipeline.commands.push(command);
         }
@@ -186,17 +211,17 @@ impl Lexer<'_> {
     }
 
     fn pipe(&mut self) {
-        if self.chars.next_if_eq(&'|').is_some() {
+        if self.chars.next_if_eq('|').is_some() {
             self.end_pipeline();
         } else {
-            self.chars.next_if_eq(&'&');
+            self.chars.next_if_eq('&');
             self.end_command();
         }
     }
 
     /// A subshell, which runs in the place of a command, or `name()`.
     fn open(&mut self) {
-        let is_definition = self.chars.peek() == Some(&')');
+        let is_definition = self.chars.peek() == Some(')');
         self.end_word();
         if is_definition && !self.command.words.is_empty() {
             self.chars.next();
@@ -214,24 +239,20 @@ impl Lexer<'_> {
         if self.word.text.chars().all(|c| c.is_ascii_digit()) {
             self.word = Word::default();
         }
-        if self.chars.peek() == Some(&'(') {
+        if self.chars.peek() == Some('(') {
             self.chars.next();
-            let line = self.balanced('(', ')');
+            let line = self.balanced(b'(', b')');
             self.inner(line, false);
             self.word.started = true;
             return;
         }
         self.end_word();
-        let mut operator = String::from(c);
-        while let Some(next) = self.chars.next_if(|next| matches!(next, '<' | '>' | '&' | '|')) {
-            operator.push(next);
-        }
-        let target = match operator.as_str() {
-            "<<" => {
-                self.chars.next_if_eq(&'-');
+        let target = match (c, self.chars.take_while(|byte| matches!(byte, b'<' | b'>' | b'&' | b'|'))) {
+            ('<', "<") => {
+                self.chars.next_if_eq('-');
                 Target::HereDocument
             }
-            "<<<" => Target::HereString,
+            ('<', "<<") => Target::HereString,
             _ => Target::Redirect,
         };
         self.target_of = Some(target);
@@ -241,15 +262,12 @@ impl Lexer<'_> {
         for delimiter in std::mem::take(&mut self.documents) {
             let mut body = String::new();
             while self.chars.peek().is_some() {
-                let mut line = String::new();
-                while let Some(c) = self.chars.next_if(|c| *c != '\n') {
-                    line.push(c);
-                }
+                let line = self.chars.take_while(|byte| byte != b'\n');
                 self.chars.next();
                 if line.trim_start_matches('\t').trim_end_matches('\r') == delimiter {
                     break;
                 }
-                body.push_str(&line);
+                body.push_str(line);
                 body.push('\n');
             }
             // The command that reads it has ended with its line.
@@ -261,15 +279,15 @@ impl Lexer<'_> {
 
     fn single_quoted(&mut self) {
         self.word.started = true;
-        while let Some(c) = self.chars.next_if(|c| *c != '\'') {
-            self.word.text.push(c);
-        }
+        self.push_run(|byte| byte != b'\'');
         self.chars.next();
     }
 
     fn double_quoted(&mut self) {
         self.word.started = true;
-        while let Some(c) = self.chars.next() {
+        loop {
+            self.push_run(|byte| !matches!(byte, b'"' | b'`' | b'$' | b'\\'));
+            let Some(c) = self.chars.next() else { return };
             match c {
                 '"' => return,
                 '`' => self.backticks(),
@@ -306,13 +324,13 @@ impl Lexer<'_> {
         match self.chars.peek() {
             Some('(') => {
                 self.chars.next();
-                let line = self.balanced('(', ')');
+                let line = self.balanced(b'(', b')');
                 self.word.text.push_str("$()");
                 self.inner(line, false);
             }
             Some('{') => {
                 self.chars.next();
-                let expression = self.balanced('{', '}');
+                let expression = self.balanced(b'{', b'}');
                 let end = expression.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(expression.len());
                 let (name, rest) = expression.split_at(end);
                 let default = rest.trim_start_matches(':').strip_prefix(['-', '=']).filter(|_| !self.is_known(name));
@@ -327,9 +345,9 @@ impl Lexer<'_> {
                 self.ansi_quoted();
             }
             Some('"') if !quoted => {}
-            Some(c) if c.is_alphabetic() || *c == '_' => {
+            Some(c) if c.is_alphabetic() || c == '_' => {
                 let mut name = String::new();
-                while let Some(c) = self.chars.next_if(|c| c.is_alphanumeric() || *c == '_') {
+                while let Some(c) = self.chars.next_if(|c| c.is_alphanumeric() || c == '_') {
                     name.push(c);
                 }
                 self.variable(&name, quoted);
@@ -398,31 +416,24 @@ impl Lexer<'_> {
     }
 
     /// The text up to the bracket that closes the one just read, and past it.
-    fn balanced(&mut self, open: char, close: char) -> String {
-        let mut text = String::new();
+    fn balanced(&mut self, open: u8, close: u8) -> String {
         let mut depth = 1_usize;
         let mut quote = None;
-        while let Some(c) = self.chars.next() {
-            match (quote, c) {
-                (Some(q), c) if q == c => quote = None,
-                (None, '\'' | '"') => quote = Some(c),
-                (None | Some('"'), '\\') => {
-                    text.push(c);
-                    text.extend(self.chars.next());
-                    continue;
-                }
-                (None, c) if c == open => depth += 1,
-                (None, c) if c == close => {
-                    depth -= 1;
-                    if depth == 0 {
-                        return text;
-                    }
-                }
+        let mut escaped = false;
+        let text = self.chars.take_while(|byte| {
+            match (quote, byte) {
+                _ if escaped => escaped = false,
+                (Some(q), byte) if q == byte => quote = None,
+                (None, b'\'' | b'"') => quote = Some(byte),
+                (None | Some(b'"'), b'\\') => escaped = true,
+                (None, byte) if byte == open => depth += 1,
+                (None, byte) if byte == close => depth -= 1,
                 _ => {}
             }
-            text.push(c);
-        }
-        text
+            depth > 0
+        });
+        self.chars.next();
+        text.to_owned()
     }
 }
 

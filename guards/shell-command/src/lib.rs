@@ -8,6 +8,7 @@
 //! command that is put together from parts which only the running shell knows. It raises the price; the sandbox and the
 //! granted permissions are the wall.
 
+mod cursor;
 mod judge;
 mod lexer;
 mod rules;
@@ -53,6 +54,8 @@ fn judge(places: Option<&Places>, deny: &[Regex], fact: &FactKind) -> Option<Dan
             words if words.iter().map(String::len).sum::<usize>() > MAX_BYTES => too_long(),
             words => judge(true).words(words),
         },
+        // One word by itself is dangerous only where it is known to be a command (`reboot`).
+        FactKind::Text(text) if deny.is_empty() && lexer::is_plain_word(text) => None,
         FactKind::Text(text) if text.len() <= MAX_BYTES => judge(false).line(text).filter(|danger| danger.certain),
         _ => None,
     }

@@ -1,5 +1,8 @@
 //! What a command comes to, behind the programs that only start another.
 
+use std::borrow::Cow;
+use std::ops::Deref;
+
 use crate::lexer::assignment;
 
 /// The most wrappers around one command.
@@ -7,16 +10,43 @@ const MAX_WRAPPERS: usize = 16;
 
 /// A command without its wrappers.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Effective {
+pub(crate) struct Effective<'a> {
     /// The program's name: without folders and `.exe`, in lower case.
     pub(crate) name: String,
     /// As it was written.
-    pub(crate) program: String,
-    pub(crate) arguments: Vec<String>,
+    pub(crate) program: &'a str,
+    pub(crate) arguments: Arguments<'a>,
     /// Whether more arguments come from standard input.
     pub(crate) from_stdin: bool,
     /// Lines that it hands to a shell.
     pub(crate) lines: Vec<String>,
+}
+
+/// The words after a program's name: mostly those of the line, sometimes with others that a pipe adds.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Arguments<'a>(Cow<'a, [String]>);
+
+impl Arguments<'_> {
+    pub(crate) fn as_slice(&self) -> &[String] {
+        &self.0
+    }
+}
+
+impl Deref for Arguments<'_> {
+    type Target = [String];
+
+    fn deref(&self) -> &[String] {
+        &self.0
+    }
+}
+
+impl Extend<String> for Arguments<'_> {
+    fn extend<T: IntoIterator<Item = String>>(&mut self, words: T) {
+        let mut words = words.into_iter().peekable();
+        if words.peek().is_some() {
+            self.0.to_mut().extend(words);
+        }
+    }
 }
 
 /// A program that starts another: which of its options take a value, and how many operands come before the command.
@@ -95,7 +125,7 @@ pub(crate) fn is_shell(name: &str) -> bool {
 }
 
 /// Takes the wrappers off, one by one.
-pub(crate) fn unwrap(words: &[String]) -> Effective {
+pub(crate) fn unwrap(words: &[String]) -> Effective<'_> {
     let mut words = words;
     let mut found = Effective::default();
     for _ in 0..MAX_WRAPPERS {
@@ -114,7 +144,7 @@ pub(crate) fn unwrap(words: &[String]) -> Effective {
         }
         let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.name == name) else {
             found.lines.extend(lines(&name, arguments));
-            return Effective { name, program: program.clone(), arguments: arguments.to_vec(), ..found };
+            return Effective { name, program, arguments: Arguments(Cow::Borrowed(arguments)), ..found };
         };
         // `command -v rm` only asks where it is.
         if name == "command" && arguments.first().is_some_and(|option| matches!(option.as_str(), "-v" | "-V")) {
@@ -225,8 +255,13 @@ pub(crate) fn has_option(arguments: &[String], short: char, long: &str) -> bool 
 }
 
 fn program_name(program: &str) -> String {
-    let name = program.rsplit(['/', '\\']).next().unwrap_or(program).to_lowercase();
-    name.strip_suffix(".exe").map(str::to_owned).unwrap_or(name)
+    let start = program.bytes().rposition(|byte| matches!(byte, b'/' | b'\\')).map_or(0, |slash| slash + 1);
+    let name = &program[start..];
+    let name = if name.is_ascii() { name.to_ascii_lowercase() } else { name.to_lowercase() };
+    match name.strip_suffix(".exe") {
+        Some(bare) => bare.to_owned(),
+        None => name,
+    }
 }
 
 #[cfg(test)]
@@ -254,7 +289,8 @@ mod tests {
             "busybox rm -rf /",
             "stdbuf -oL chroot /mnt rm -rf /",
         ] {
-            let found = unwrap(&words(line));
+            let words = words(line);
+            let found = unwrap(&words);
             assert_eq!(
                 (found.name.as_str(), found.arguments.as_slice()),
                 ("rm", ["-rf".into(), "/".into()].as_slice()),

@@ -1,5 +1,6 @@
 //! Everything that ends a command with exit code 1, each in one clear sentence.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use chio_host_kernel::call::CallError;
@@ -60,7 +61,7 @@ pub(crate) enum CliError {
 
 impl CliError {
     /// A problem with a path.
-    pub(crate) fn path(path: impl Into<PathBuf>, why: impl ToString) -> Self {
-        Self::Path { path: path.into(), why: why.to_string() }
+    pub(crate) fn path(path: impl Into<PathBuf>, why: impl Display) -> Self {
+        Self::Path { path: path.into(), why: format!("{why}") }
     }
 }

@@ -67,7 +67,7 @@ impl Host {
                 clock: clock.clone(),
             })?,
         };
-        let ledger = SledLedger::open(&folders.ledger()).map_err(|e| CliError::OpenLedger(e.to_string()))?;
+        let ledger = SledLedger::open(folders.ledger()).map_err(|e| CliError::OpenLedger(e.to_string()))?;
         let ledgers = Ledgers { durable: Arc::new(ledger), volatile: Arc::new(MemoryLedger::volatile()) };
         let settings = settings(policy, keys.kernel.public().hex());
         Ok(Self {

@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         // Bad usage exits with 1, like every other error: 2 means that a call was denied.
         Err(error) => {
-            let code = if error.use_stderr() { 1 } else { 0 };
+            let code = u8::from(error.use_stderr());
             // A closed pipe is the reader's choice.
             let _ = error.print();
             return ExitCode::from(code);

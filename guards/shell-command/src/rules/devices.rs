@@ -8,7 +8,7 @@ use crate::unwrap::{Effective, has_option};
 const WIPERS: &[&str] =
     &["wipefs", "blkdiscard", "shred", "mke2fs", "mkswap", "sfdisk", "sgdisk", "parted", "hdparm", "cryptsetup", "tee"];
 
-pub(crate) fn judge(simple: &Simple, command: &Effective) -> Option<Danger> {
+pub(crate) fn judge(simple: &Simple, command: &Effective<'_>) -> Option<Danger> {
     let arguments = &command.arguments;
     let names_disk = || arguments.iter().any(|argument| is_disk(argument));
     let writes = match command.name.as_str() {

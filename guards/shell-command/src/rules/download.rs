@@ -14,7 +14,7 @@ pub(crate) fn is_interpreter(name: &str) -> bool {
 }
 
 /// Where a pipe's contents come from, if a program should not run them.
-fn source(command: &Effective) -> Option<&'static str> {
+fn source(command: &Effective<'_>) -> Option<&'static str> {
     let arguments = &command.arguments;
     let has = |wanted: &[&str]| arguments.iter().any(|argument| wanted.contains(&argument.as_str()));
     match command.name.as_str() {
@@ -32,7 +32,7 @@ fn source(command: &Effective) -> Option<&'static str> {
 }
 
 /// Whether the program runs what it reads.
-fn runs_stdin(command: &Effective) -> bool {
+fn runs_stdin(command: &Effective<'_>) -> bool {
     let name = command.name.as_str();
     if matches!(name, "source" | ".") {
         return command.arguments.first().is_some_and(|file| file == "/dev/stdin" || file == "/dev/fd/0");
@@ -47,7 +47,7 @@ fn runs_stdin(command: &Effective) -> bool {
             && !arguments.iter().any(|argument| matches!(argument.as_str(), "-c" | "-e" | "-m" | "-V" | "-v" | "-h")))
 }
 
-pub(crate) fn judge_pipeline(commands: &[(&Simple, Effective)]) -> Option<Danger> {
+pub(crate) fn judge_pipeline(commands: &[(&Simple, Effective<'_>)]) -> Option<Danger> {
     let from = commands.iter().position(|(_, command)| source(command).is_some())?;
     let what = source(&commands[from].1)?;
     let mut rest = commands[from + 1..].iter();
@@ -64,7 +64,7 @@ fn runs_something(line: &str) -> bool {
 }
 
 /// `bash <(curl …)`, `sh -c "$(curl …)"`, `eval`, `source`, and running a file that was downloaded before.
-pub(crate) fn judge(simple: &Simple, command: &Effective, seen: &Seen) -> Option<Danger> {
+pub(crate) fn judge(simple: &Simple, command: &Effective<'_>, seen: &Seen) -> Option<Danger> {
     let name = command.name.as_str();
     let runs = is_shell(name) || is_interpreter(name) || matches!(name, "eval" | "source" | "." | "iex");
     let is_itself = command.program.starts_with("$()");
@@ -74,7 +74,7 @@ pub(crate) fn judge(simple: &Simple, command: &Effective, seen: &Seen) -> Option
             return Danger::certain(what);
         }
     }
-    let file = if runs { operands(&command.arguments).next() } else { Some(command.program.as_str()) };
+    let file = if runs { operands(&command.arguments).next() } else { Some(command.program) };
     let downloaded = file.is_some_and(|file| seen.downloads.contains(file.trim_start_matches("./")));
     if downloaded { Danger::certain("it runs what it downloads") } else { None }
 }
@@ -84,7 +84,7 @@ fn source_in(line: &str) -> Option<&'static str> {
 }
 
 /// Notes the files that downloads go to.
-pub(crate) fn remember(commands: &[(&Simple, Effective)], seen: &mut Seen) {
+pub(crate) fn remember(commands: &[(&Simple, Effective<'_>)], seen: &mut Seen) {
     let mut downloads = false;
     for (simple, command) in commands {
         downloads |= DOWNLOADERS.contains(&command.name.as_str());

@@ -18,7 +18,7 @@ use crate::unwrap::Effective;
 pub(crate) use download::remember as remember_downloads;
 
 /// What one command does, in a line that has `seen` others.
-pub(crate) fn command(places: &Places, simple: &Simple, command: &Effective, seen: &Seen) -> Option<Danger> {
+pub(crate) fn command(places: &Places, simple: &Simple, command: &Effective<'_>, seen: &Seen) -> Option<Danger> {
     if only_asks(command) {
         return None;
     }
@@ -32,11 +32,11 @@ pub(crate) fn command(places: &Places, simple: &Simple, command: &Effective, see
 }
 
 /// What commands do together.
-pub(crate) fn pipeline(commands: &[(&Simple, Effective)]) -> Option<Danger> {
+pub(crate) fn pipeline(commands: &[(&Simple, Effective<'_>)]) -> Option<Danger> {
     download::judge_pipeline(commands).or_else(|| network::judge_pipeline(commands))
 }
 
 /// `rm --help` does nothing.
-fn only_asks(command: &Effective) -> bool {
+fn only_asks(command: &Effective<'_>) -> bool {
     matches!(command.arguments.as_slice(), [only] if only == "--help" || only == "--version")
 }

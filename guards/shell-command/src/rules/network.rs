@@ -7,7 +7,7 @@ use crate::unwrap::{Effective, has_option, is_shell};
 
 const WHAT: &str = "it hands a shell to another machine";
 
-pub(crate) fn judge(simple: &Simple, command: &Effective) -> Option<Danger> {
+pub(crate) fn judge(simple: &Simple, command: &Effective<'_>) -> Option<Danger> {
     let arguments = &command.arguments;
     let connects = |text: &str| text.contains("/dev/tcp/") || text.contains("/dev/udp/");
     let contains = |text: &str, parts: &[&str]| parts.iter().any(|part| text.contains(part));
@@ -30,14 +30,15 @@ pub(crate) fn judge(simple: &Simple, command: &Effective) -> Option<Danger> {
 }
 
 /// `nc host port | sh`, `sh < pipe | nc host port > pipe`.
-pub(crate) fn judge_pipeline(commands: &[(&Simple, Effective)]) -> Option<Danger> {
-    let connects = |command: &Effective| match command.name.as_str() {
+pub(crate) fn judge_pipeline(commands: &[(&Simple, Effective<'_>)]) -> Option<Danger> {
+    let connects = |command: &Effective<'_>| match command.name.as_str() {
         "nc" | "ncat" | "netcat" | "nc.traditional" | "telnet" | "socat" => true,
         "openssl" => command.arguments.first().is_some_and(|mode| mode == "s_client"),
         _ => false,
     };
-    let any = |is: &dyn Fn(&Effective) -> bool| commands.iter().any(|(_, command)| is(command));
+    let any = |is: &dyn Fn(&Effective<'_>) -> bool| commands.iter().any(|(_, command)| is(command));
     // A shell that has a script of its own only talks to the other end.
-    let takes_orders = |command: &Effective| is_shell(&command.name) && !has_option(&command.arguments, 'c', "command");
+    let takes_orders =
+        |command: &Effective<'_>| is_shell(&command.name) && !has_option(&command.arguments, 'c', "command");
     if any(&connects) && any(&takes_orders) { Danger::certain(WHAT) } else { None }
 }

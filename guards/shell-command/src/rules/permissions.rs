@@ -4,7 +4,7 @@ use super::target::{Target, target};
 use crate::judge::Danger;
 use crate::unwrap::{Effective, has_option, operands};
 
-pub(crate) fn judge(command: &Effective) -> Option<Danger> {
+pub(crate) fn judge(command: &Effective<'_>) -> Option<Danger> {
     let arguments = &command.arguments;
     match command.name.as_str() {
         "chmod" => chmod(arguments),

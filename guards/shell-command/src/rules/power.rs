@@ -4,7 +4,7 @@ use crate::judge::Danger;
 use crate::lexer::Simple;
 use crate::unwrap::{Effective, operands};
 
-pub(crate) fn judge(simple: &Simple, command: &Effective) -> Option<Danger> {
+pub(crate) fn judge(simple: &Simple, command: &Effective<'_>) -> Option<Danger> {
     let arguments = &command.arguments;
     let first = operands(arguments).next().unwrap_or("");
     let stops = match command.name.as_str() {

@@ -26,7 +26,7 @@ const NARROWING: &[&str] = &[
     "-empty",
 ];
 
-pub(crate) fn judge(command: &Effective) -> Option<Danger> {
+pub(crate) fn judge(command: &Effective<'_>) -> Option<Danger> {
     match command.name.as_str() {
         "rm" | "grm" | "srm" => rm(&command.arguments),
         "find" => find(&command.arguments),

@@ -17,18 +17,21 @@ const READERS: &[&str] = &[
     "curl", "wget", "grep", "sed", "awk", "source", "nc",
 ];
 
-pub(crate) fn judge(places: &Places, simple: &Simple, command: &Effective) -> Option<Danger> {
+pub(crate) fn judge(places: &Places, simple: &Simple, command: &Effective<'_>) -> Option<Danger> {
     let name = command.name.as_str();
     let pattern = SEARCHERS
         .contains(&name)
         .then(|| operands(&command.arguments).next())
         .flatten()
         .filter(|word| !word.contains('/'));
-    let words =
-        command.arguments.iter().map(String::as_str).filter(|word| !SPEAKERS.contains(&name) && Some(*word) != pattern);
+    let arguments = if SPEAKERS.contains(&name) { &[] } else { command.arguments.as_slice() };
+    let is_program_text = is_interpreter(name);
+    let words = arguments.iter().map(String::as_str).filter(|word| Some(*word) != pattern);
     let opened = words.chain(simple.redirects.iter().map(String::as_str)).find_map(|word| {
         let find = |path: &str| places.find_expanded(path).map(|what| (path.to_owned(), what));
-        if is_interpreter(name) {
+        if places.clears(word) {
+            None
+        } else if is_program_text {
             anywhere(word).into_iter().find_map(find)
         } else {
             path_like(word).into_iter().find_map(find)

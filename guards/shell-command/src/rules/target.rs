@@ -61,10 +61,10 @@ pub(crate) fn target(path: &str) -> Option<Target> {
     spellings(whole).iter().find_map(|path| match path.names.as_slice() {
         [] => Some(Target::Root),
         [name] if name == "*" => Some(Target::Root),
-        [name] if absolute && SYSTEM.contains(&name.as_str()) => Some(Target::System),
+        [name] if absolute && SYSTEM.contains(&&**name) => Some(Target::System),
         [name] if name == "root" || (home && name.starts_with('~')) => Some(Target::Home),
-        [parent, _] if absolute && (parent == "home" || parent == "users") => Some(Target::Home),
-        [folder, name] if absolute && folder == "usr" && matches!(name.as_str(), "bin" | "lib" | "sbin" | "local") => {
+        [parent, _] if absolute && (matches!(&**parent, "home" | "users")) => Some(Target::Home),
+        [folder, name] if absolute && folder == "usr" && matches!(&**name, "bin" | "lib" | "sbin" | "local") => {
             Some(Target::System)
         }
         _ => None,

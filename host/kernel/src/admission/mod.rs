@@ -3,6 +3,8 @@
 mod admit;
 mod committed;
 mod dispatch;
+#[cfg(doctest)]
+mod forging;
 mod open;
 
 pub use committed::Committed;

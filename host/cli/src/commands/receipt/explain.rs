@@ -17,7 +17,8 @@ pub(super) fn run(format: Format, record: &Value) -> Result<Outcome, CliError> {
             print::document(format, &Value::Object(object))?;
         }
         Format::Human => {
-            print::text(&lines.iter().map(|(name, value)| format!("{name}: {value}\n")).collect::<String>())?;
+            let shown: Vec<_> = lines.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+            print::text(&(shown.join("\n") + "\n"))?;
         }
     }
     Ok(Outcome::Done)

@@ -1,0 +1,160 @@
+//! What a call costs, as ratios within one run: the machine may be slow or busy, but it is the same for both sides.
+//!
+//! `cargo bench --bench ratios`, or with `-- --quick` for a run that only shows that it works.
+
+#![expect(clippy::print_stdout, reason = "its report is what it is for")]
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chio_host_builtin::Kind;
+use chio_host_kernel::call::Snapshot;
+use chio_host_kernel::capability::{ANY, CapabilityToken, Grant};
+use chio_host_kernel::keys::Keypair;
+use chio_host_kernel::ports::{CounterView, Guard};
+use chio_host_ledger::SledLedger;
+use chio_host_runtime::{Limits, Plugin, Runtime, RuntimeConfig, WasmGuard};
+use chio_host_tests::{Fixture, FixtureBuilder, fixture, grant, hostile};
+use serde_json::{Value, json};
+
+/// How often each side of a ratio is run in turn, and how many times in a row.
+#[derive(Clone, Copy)]
+struct Effort {
+    rounds: usize,
+    batch: usize,
+}
+
+fn main() {
+    let quick = std::env::args().any(|a| a == "--quick");
+    let effort = if quick { Effort { rounds: 3, batch: 5 } } else { Effort { rounds: 40, batch: 50 } };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.expect("tokio starts").block_on(async {
+        guards(effort).await;
+        mediated(effort).await;
+        durable(effort).await;
+    });
+}
+
+fn say(what: &str, ratio: f64) {
+    println!("{what:<72} {ratio:>8.2}");
+}
+
+/// The median time of one run, of each of two things that take turns.
+async fn compare<A: Future, B: Future>(
+    effort: Effort,
+    mut one: impl FnMut() -> A,
+    mut other: impl FnMut() -> B,
+) -> (Duration, Duration) {
+    let (mut ones, mut others) = (Vec::new(), Vec::new());
+    for _ in 0..effort.rounds {
+        let start = Instant::now();
+        for _ in 0..effort.batch {
+            one().await;
+        }
+        ones.push(start.elapsed() / u32::try_from(effort.batch).expect("a small number"));
+        let start = Instant::now();
+        for _ in 0..effort.batch {
+            other().await;
+        }
+        others.push(start.elapsed() / u32::try_from(effort.batch).expect("a small number"));
+    }
+    (median(ones), median(others))
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn ratio(a: Duration, b: Duration) -> f64 {
+    a.as_secs_f64() / b.as_secs_f64()
+}
+
+/// One Ed25519 signature of 1 KiB, and one strict verification of it.
+fn sign_and_verify(pair: &Keypair, message: &[u8]) {
+    let signature = pair.sign(message);
+    pair.public().verify(message, &signature).expect("it is our own");
+}
+
+async fn guards(effort: Effort) {
+    let runtime = Runtime::new(RuntimeConfig { places: 8, cache: None }).expect("the engine starts");
+    let load = async |name: &str, bytes: &[u8]| {
+        let plugin = Plugin { name, bytes, config: &Value::Null, limits: Limits::GUARD };
+        WasmGuard::load(&runtime, &plugin).await.expect("it loads")
+    };
+    let empty = load("empty", &hostile::guard("nop")).await;
+    let call = snapshot();
+    let none: &[CounterView] = &[];
+    let pair = Keypair::from_seed(&[1; 32].into());
+    for name in ["forbidden_path", "shell_command"] {
+        let bytes = chio_host_builtin::find(Kind::Guard, name).expect("it is embedded").bytes;
+        let guard = load(name, bytes).await;
+        let (full, bare) = compare(effort, || guard.check(&call, none), || empty.check(&call, none)).await;
+        say(&format!("guard evaluation ({name}) / empty instantiate, check and drop"), ratio(full, bare));
+        let (full, crypto) =
+            compare(effort, || guard.check(&call, none), async || sign_and_verify(&pair, &[7; 1024])).await;
+        say(&format!("guard evaluation ({name}) / Ed25519 sign + strict verify"), ratio(full, crypto));
+    }
+}
+
+fn snapshot() -> Snapshot {
+    fixture::snapshot("files", "read_file", json!({ "path": "/workspace/docs/roadmap.md", "note": "the second part" }))
+}
+
+async fn mediated(effort: Effort) {
+    let host = FixtureBuilder::default()
+        .guard("forbidden_path")
+        .await
+        .guard("shell_command")
+        .await
+        .hello()
+        .await
+        .hook("secret_redactor")
+        .await
+        .build();
+    let token = host.wildcard();
+    let pair = Keypair::from_seed(&[1; 32].into());
+    let (call, crypto) = compare(effort, || hello(&host, &token), async || sign_and_verify(&pair, &[7; 1024])).await;
+    say("mediated call (2 guards, tool, hook, memory ledger) / sign + strict verify", ratio(call, crypto));
+    let bare = FixtureBuilder::default().hello().await.build();
+    let bare_token = bare.wildcard();
+    let (call, crypto) =
+        compare(effort, || hello(&bare, &bare_token), async || sign_and_verify(&pair, &[7; 1024])).await;
+    say("mediated call (no guard, tool, no hook, memory ledger) / sign + strict verify", ratio(call, crypto));
+}
+
+async fn hello(host: &Fixture, token: &Arc<CapabilityToken>) {
+    let call = host.call(token, "hello", "hello_world", json!({ "name": "Chio" }));
+    host.kernel.evaluate(&call).await.expect("the kernel answers");
+}
+
+/// Syncs per call, with sled: of a call that is recorded before it runs, at one caller and at 64.
+async fn durable(effort: Effort) {
+    for callers in [1_usize, 64] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ledger = Arc::new(SledLedger::open(folder.path().join("ledger")).expect("the ledger opens"));
+        let host = Arc::new(FixtureBuilder::default().ledger(ledger.clone()).hello().await.build());
+        let counted = Grant { max_invocations: Some(1 << 40), ..grant("hello", ANY) };
+        for (what, token) in [("recorded", host.token(vec![counted])), ("pure", host.wildcard())] {
+            let before = ledger.syncs();
+            let each = effort.batch.div_ceil(4).max(3);
+            let tasks: Vec<_> = (0..callers)
+                .map(|_| {
+                    let (host, token) = (host.clone(), token.clone());
+                    tokio::spawn(async move {
+                        for _ in 0..each {
+                            hello(&host, &token).await;
+                        }
+                    })
+                })
+                .collect();
+            for task in tasks {
+                task.await.expect("no call panics");
+            }
+            #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+            let per_call = (ledger.syncs() - before) as f64 / (callers * each) as f64;
+            say(&format!("syncs per {what} call, sled, {callers} callers"), per_call);
+        }
+    }
+}
