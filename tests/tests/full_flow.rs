@@ -66,6 +66,9 @@ async fn an_allowed_call_says_what_ran_and_what_came_of_it() {
         assert_eq!(component["digest"].as_str().unwrap().len(), 64);
         assert!(component["fuel"].as_u64().unwrap() > 0, "{component}");
     }
+    for guard in &own["components"].as_array().unwrap()[..2] {
+        assert!(guard["fuel"].as_u64().unwrap() < 20_000, "a guard builds nothing anew for each call: {guard}");
+    }
     assert_eq!(record["evidence"].as_array().unwrap().len(), 2);
     assert_eq!(record["metadata"]["attribution"]["grant_index"], 0);
 }

@@ -21,6 +21,8 @@ const TELLING: &[&str] = &[
     "connectionstring",
     "pwd",
 ];
+/// None of them is shorter, in bytes.
+const SHORTEST_BYTES: usize = 3;
 /// Names that tell of something made from one, or pointing to one.
 const HARMLESS: &[&str] = &[
     "hash",
@@ -54,17 +56,33 @@ const MIN_ENTROPY_BITS: f64 = 2.75;
 /// Every telling assignment in `text` whose value looks random.
 pub(crate) fn find(text: &str) -> Vec<Hit> {
     let bytes = text.as_bytes();
-    let separators = bytes.iter().enumerate().filter(|(_, byte)| matches!(byte, b'=' | b':')).map(|(at, _)| at);
-    separators.filter_map(|at| assignment(text, at)).collect()
+    let mut hits = Vec::new();
+    let mut name_end = 0;
+    for (at, byte) in bytes.iter().enumerate() {
+        if matches!(byte, b'=' | b':') && has_telling_name(text, name_end) {
+            hits.extend(assignment(text, at));
+        }
+        if !is_between(*byte) {
+            name_end = at + 1;
+        }
+    }
+    hits
 }
 
+/// Whether a byte may stand between a name and what separates it from its value.
+pub(crate) const fn is_between(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b'\\' | b':')
+}
+
+/// Whether the name that ends here tells that what comes next is a secret.
+pub(crate) fn has_telling_name(text: &str, end: usize) -> bool {
+    let length = text.as_bytes()[..end].iter().rev().take(MAX_NAME_BYTES).take_while(|byte| is_name(**byte)).count();
+    length >= SHORTEST_BYTES && is_telling(&text[end - length..end])
+}
+
+/// The value after the separator, if it looks random.
 fn assignment(text: &str, separator: usize) -> Option<Hit> {
     let bytes = text.as_bytes();
-    let before = text[..separator].trim_end_matches([' ', '\t', '"', '\'', '\\', ':']);
-    let length = before.bytes().rev().take(MAX_NAME_BYTES).take_while(|byte| is_name(*byte)).count();
-    if !is_telling(&before[before.len() - length..]) {
-        return None;
-    }
     let skipped = bytes[separator..].iter().take_while(|byte| b"=:> \t\"'\\".contains(byte)).count();
     let mut start = separator + skipped;
     for scheme in ["bearer ", "basic ", "token "] {
@@ -81,8 +99,45 @@ fn assignment(text: &str, separator: usize) -> Option<Hit> {
 
 /// Whether a name tells that its value is a secret.
 pub(crate) fn is_telling(name: &str) -> bool {
-    let plain: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    TELLING.iter().any(|word| plain.contains(word)) && !HARMLESS.iter().any(|word| plain.contains(word))
+    let mut letters = [0; MAX_NAME_BYTES];
+    if !name.is_ascii() || name.len() > letters.len() {
+        let plain: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+        return TELLING.iter().any(|word| plain.contains(word)) && !HARMLESS.iter().any(|word| plain.contains(word));
+    }
+    let mut length = 0;
+    for byte in name.bytes().filter(u8::is_ascii_alphanumeric) {
+        letters[length] = byte.to_ascii_lowercase();
+        length += 1;
+    }
+    let plain = &letters[..length];
+    contains_telling(plain) && !HARMLESS.iter().any(|word| contains(plain, word.as_bytes()))
+}
+
+/// Which of the telling words have a byte at their first and at their second place, a bit each.
+static INDEX: [[u16; 128]; 2] = {
+    assert!(TELLING.len() <= 16, "a word is a bit");
+    let mut index = [[0; 128]; 2];
+    let mut word = 0;
+    while word < TELLING.len() {
+        let bytes = TELLING[word].as_bytes();
+        assert!(bytes.len() >= SHORTEST_BYTES, "the shortest is shorter");
+        index[0][bytes[0] as usize] |= 1 << word;
+        index[1][bytes[1] as usize] |= 1 << word;
+        word += 1;
+    }
+    index
+};
+
+fn contains_telling(plain: &[u8]) -> bool {
+    let is_telling = |(at, pair): (usize, &[u8])| {
+        let words = INDEX[0][usize::from(pair[0])] & INDEX[1][usize::from(pair[1])];
+        words != 0 && TELLING.iter().any(|word| plain[at..].starts_with(word.as_bytes()))
+    };
+    plain.windows(2).enumerate().any(is_telling)
+}
+
+fn contains(plain: &[u8], word: &[u8]) -> bool {
+    plain.windows(word.len()).any(|part| part == word)
 }
 
 fn is_name(byte: u8) -> bool {

@@ -42,6 +42,17 @@ pub(crate) fn lenient(text: &str) -> Option<Reading> {
     changed.then_some(reading)
 }
 
+/// Whether a reading differs at this byte, which begins a character.
+pub(crate) fn is_hidden(text: &str, at: usize) -> bool {
+    let Some(c) = text[at..].chars().next() else { return false };
+    escaped(&text[at..]).map_or_else(|| is_invisible(c), |(decoded, _)| decoded != c)
+}
+
+/// Whether a character that begins with this byte may be an escape or invisible.
+pub(crate) const fn may_hide(byte: u8) -> bool {
+    matches!(byte, b'%' | b'\\' | 0..=8 | 0xe..=0x1f | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xef)
+}
+
 /// One printable ASCII character, percent-encoded or in JSON's `\u` form, and how long it is. Tokens have no others.
 fn escaped(text: &str) -> Option<(char, usize)> {
     let (digits, length) = if let Some(rest) = text.strip_prefix('%') {
@@ -60,11 +71,15 @@ fn is_invisible(c: char) -> bool {
 }
 
 /// A run of base64 or hexadecimal shorter than this, in bytes, holds no token.
-const MIN_RUN_BYTES: usize = 24;
+pub(crate) const MIN_RUN_BYTES: usize = 24;
+
+/// Whether a run goes on with this byte.
+pub(crate) const fn is_run(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+}
 
 /// Runs of base64 and of hexadecimal that decode to text, with that text.
 pub(crate) fn encoded_runs(text: &str) -> Vec<(Range<usize>, String)> {
-    let is_run = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
     let mut runs = Vec::new();
     let mut start = 0;
     for (at, byte) in text.bytes().chain([b' ']).enumerate() {
@@ -79,20 +94,65 @@ pub(crate) fn encoded_runs(text: &str) -> Vec<(Range<usize>, String)> {
     runs
 }
 
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
+static STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+static URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
+
 fn decode(run: &str) -> Option<String> {
-    const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true);
-    const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
-    const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
+    if !may_be_text(run.as_bytes()) {
+        return None;
+    }
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).ok();
-    let is_hex = run.len().is_multiple_of(2) && run.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let from_hex = is_hex.then(|| hex::decode(run).ok().and_then(text)).flatten();
+    let from_hex = is_hex(run.as_bytes()).then(|| hex::decode(run).ok().and_then(text)).flatten();
     from_hex.or_else(|| {
-        let engine = if run.contains(['-', '_']) { &URL_SAFE } else { &STANDARD };
         // An image is no text after its first bytes, and a run is cut at whole groups to read what was cut off.
-        engine.decode(&run[..run.len() - usize::from(run.len() % 4 == 1)]).ok().and_then(text)
+        engine(run.as_bytes()).decode(&run[..run.len() - usize::from(run.len() % 4 == 1)]).ok().and_then(text)
     })
+}
+
+/// Whether a run is long enough and decodes to text at its beginning: few do, and a run that does not is no text.
+pub(crate) fn may_be_text(run: &[u8]) -> bool {
+    const HEAD_BYTES: usize = 16;
+    if run.len() < MIN_RUN_BYTES {
+        return false;
+    }
+    let head = &run[..HEAD_BYTES];
+    let mut decoded = [0; HEAD_BYTES / 4 * 3];
+    for (group, bytes) in head.chunks_exact(4).zip(decoded.chunks_exact_mut(3)) {
+        let bits = group.iter().fold(0, |bits, byte| bits << 6 | sextet(*byte));
+        bytes.copy_from_slice(&bits.to_be_bytes()[1..]);
+    }
+    if is_text_so_far(&decoded) {
+        return true;
+    }
+    let from_hex = &mut decoded[..HEAD_BYTES / 2];
+    is_hex(head) && hex::decode_to_slice(head, from_hex).is_ok() && is_text_so_far(from_hex)
+}
+
+/// Whether bytes are text, be it without the end of their last character.
+fn is_text_so_far(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).map_or_else(|error| error.error_len().is_none(), |_| true)
+}
+
+/// What a character of a run stands for in base64, in either alphabet.
+fn sextet(byte: u8) -> u32 {
+    u32::from(match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' | b'-' => 62,
+        _ => 63,
+    })
+}
+
+fn is_hex(run: &[u8]) -> bool {
+    run.len().is_multiple_of(2) && run.iter().all(u8::is_ascii_hexdigit)
+}
+
+fn engine(run: &[u8]) -> &'static GeneralPurpose {
+    if run.iter().any(|byte| matches!(byte, b'-' | b'_')) { &URL_SAFE } else { &STANDARD }
 }
 
 #[cfg(test)]

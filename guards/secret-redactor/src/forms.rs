@@ -3,6 +3,7 @@
 //! A table and not regular expressions: every call runs in a fresh instance, and compiling the expressions would cost it
 //! far more than looking.
 
+use std::iter;
 use std::ops::Range;
 
 /// A secret, and where it is.
@@ -113,6 +114,61 @@ const FORMS: &[Form] = &[
     form("dckr_pat_", "docker-token", Body::Url, 20, 60),
 ];
 
+/// What begins a token that is more than a prefix and a body.
+const JSON_WEB_TOKEN: &str = "eyJ";
+const PEM: &str = "-----BEGIN ";
+const PUTTY: &str = "PuTTY-User-Key-File-";
+const OTHERS: [&str; 3] = [JSON_WEB_TOKEN, PEM, PUTTY];
+
+/// How many of a prefix's first bytes the index looks at; none is shorter.
+const INDEXED_BYTES: usize = 3;
+
+/// Which prefixes have a byte at a place, a bit each: first the forms in their order, then the others.
+const INDEX: [[u64; 256]; INDEXED_BYTES] = {
+    assert!(FORMS.len() + OTHERS.len() <= 64, "a prefix is a bit");
+    let mut index = [[0; 256]; INDEXED_BYTES];
+    let mut prefix = 0;
+    while prefix < FORMS.len() + OTHERS.len() {
+        let text = if prefix < FORMS.len() { FORMS[prefix].prefix } else { OTHERS[prefix - FORMS.len()] };
+        let mut place = 0;
+        while place < INDEXED_BYTES {
+            index[place][text.as_bytes()[place] as usize] |= 1 << prefix;
+            place += 1;
+        }
+        prefix += 1;
+    }
+    index
+};
+
+/// Which prefixes the text may begin with, judged by its first bytes.
+fn prefixes(rest: &[u8]) -> u64 {
+    let Some(first) = rest.first_chunk::<INDEXED_BYTES>() else { return 0 };
+    let has = |place: usize| INDEX[place][usize::from(first[place])];
+    has(0) & has(1) & has(2)
+}
+
+/// Whether a byte may begin a token, where none before it is a letter or a digit.
+pub(crate) const fn may_begin(byte: u8) -> bool {
+    INDEX[0][byte as usize] != 0
+}
+
+/// Whether a text begins as a token does.
+pub(crate) fn begins(rest: &[u8]) -> bool {
+    bits(prefixes(rest)).any(|prefix| match FORMS.get(prefix) {
+        Some(form) => rest.starts_with(form.prefix.as_bytes()),
+        None => rest.starts_with(OTHERS[prefix - FORMS.len()].as_bytes()),
+    })
+}
+
+/// The bits that are set, from the lowest.
+fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    iter::from_fn(move || {
+        let bit = (set != 0).then(|| set.trailing_zeros() as usize);
+        set &= set.wrapping_sub(1);
+        bit
+    })
+}
+
 /// Every token in `text`, from left to right.
 pub(crate) fn find(text: &str) -> Vec<Hit> {
     let bytes = text.as_bytes();
@@ -122,7 +178,7 @@ pub(crate) fn find(text: &str) -> Vec<Hit> {
         let hit = starts_here(bytes, at)
             .then(|| private_key(text, at).or_else(|| json_web_token(bytes, at)).or_else(|| token(bytes, at)))
             .flatten()
-            .or_else(|| password_in_address(bytes, at));
+            .or_else(|| if bytes[at] == b':' { password_in_address(bytes, at) } else { None });
         match hit {
             Some(hit) => {
                 at = hit.range.end;
@@ -136,13 +192,12 @@ pub(crate) fn find(text: &str) -> Vec<Hit> {
 
 /// A token does not begin in the middle of a word: that is somebody's base64.
 fn starts_here(bytes: &[u8], at: usize) -> bool {
-    let first = matches!(bytes[at], b'A' | b'G' | b'P' | b'S' | b'a'..=b'z' | b'-');
-    first && (at == 0 || !bytes[at - 1].is_ascii_alphanumeric())
+    may_begin(bytes[at]) && (at == 0 || !bytes[at - 1].is_ascii_alphanumeric()) && prefixes(&bytes[at..]) != 0
 }
 
 fn token(bytes: &[u8], at: usize) -> Option<Hit> {
     let rest = &bytes[at..];
-    FORMS.iter().find_map(|form| {
+    bits(prefixes(rest)).filter_map(|prefix| FORMS.get(prefix)).find_map(|form| {
         let body = rest.strip_prefix(form.prefix.as_bytes())?;
         let length = body.iter().take(form.most + 1).take_while(|byte| form.body.has(**byte)).count();
         let fits = length >= form.least && length <= form.most;
@@ -162,7 +217,7 @@ fn is_placeholder(body: &[u8]) -> bool {
 /// Three parts of base64, the first two of which begin a JSON object.
 fn json_web_token(bytes: &[u8], at: usize) -> Option<Hit> {
     let rest = &bytes[at..];
-    if !rest.starts_with(b"eyJ") {
+    if !rest.starts_with(JSON_WEB_TOKEN.as_bytes()) {
         return None;
     }
     let length = rest.iter().take_while(|byte| Body::Dotted.has(**byte)).count();
@@ -174,20 +229,19 @@ fn json_web_token(bytes: &[u8], at: usize) -> Option<Hit> {
 
 /// A PEM block of any kind of private key, to its end line or, where that was cut off, as far as base64 goes.
 fn private_key(text: &str, at: usize) -> Option<Hit> {
-    const BEGIN: &str = "-----BEGIN ";
     const LABEL_BYTES: usize = 60;
     // An armour's body is more than this; a text that only names the header has none.
     const LEAST_BYTES: usize = 16;
     let rest = text.get(at..)?;
-    if let Some(body) = rest.strip_prefix("PuTTY-User-Key-File-") {
+    if let Some(body) = rest.strip_prefix(PUTTY) {
         return body.contains("Private-").then(|| Hit::new(at..text.len(), "private-key"));
     }
-    let label_and_body = rest.strip_prefix(BEGIN)?;
+    let label_and_body = rest.strip_prefix(PEM)?;
     let label_length = label_and_body.find("-----").filter(|length| *length <= LABEL_BYTES)?;
     if !label_and_body[..label_length].contains("PRIVATE KEY") {
         return None;
     }
-    let start = BEGIN.len() + label_length + "-----".len();
+    let start = PEM.len() + label_length + "-----".len();
     let body = &rest[start..];
     let end = match body.find("-----END ") {
         Some(end) => {

@@ -14,6 +14,8 @@
 mod assignment;
 mod decode;
 mod forms;
+mod glance;
+mod outline;
 mod patterns;
 mod scan;
 
@@ -61,6 +63,9 @@ fn inspect(_call: &Call, output: &str) -> Result<HookVerdict, String> {
         )));
     }
     let patterns = Patterns::new(&patterns, !replace)?;
+    if patterns.are_built_in() && glance::is_clean(&Scan::new(&patterns), output) {
+        return Ok(HookVerdict::allow());
+    }
     let mut value: Value = serde_json::from_str(output).map_err(|error| format!("the output is not JSON: {error}"))?;
     let mut scan = Scan::new(&patterns);
     scan.value(&mut value);

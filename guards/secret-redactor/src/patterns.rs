@@ -29,6 +29,11 @@ impl Patterns {
         Ok(Self { custom, built_in })
     }
 
+    /// Whether the policy adds none and leaves the built-in ones.
+    pub(crate) fn are_built_in(&self) -> bool {
+        self.custom.is_empty() && self.built_in
+    }
+
     /// What the policy's patterns match in `text`.
     pub(crate) fn find(&self, text: &str) -> Vec<Hit> {
         let hits = |(kind, regex): &(String, Regex)| {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use crate::outline::{Look, Outline};
 use crate::patterns::Patterns;
 use crate::{assignment, decode, forms};
 use forms::Hit;
@@ -76,15 +77,27 @@ impl<'a> Scan<'a> {
         self.cut(text, hits);
     }
 
-    fn hits(&self, text: &str) -> Vec<Hit> {
-        let mut hits = self.plain_hits(text);
-        if let Some(reading) = decode::lenient(text) {
+    /// What `text` holds, in all its readings.
+    pub(crate) fn hits(&self, text: &str) -> Vec<Hit> {
+        let outline = Outline::of(text);
+        let mut hits = self.patterns.find(text);
+        if self.patterns.built_in && outline.has(Look::Forms) {
+            hits.extend(forms::find(text));
+        }
+        if self.patterns.built_in && outline.has(Look::Assignments) {
+            hits.extend(assignment::find(text));
+        }
+        if outline.has(Look::Hidden)
+            && let Some(reading) = decode::lenient(text)
+        {
             let found = self.plain_hits(&reading.text).into_iter();
             hits.extend(found.map(|hit| Hit { range: reading.origin(&hit.range), ..hit }));
         }
-        for (range, decoded) in decode::encoded_runs(text) {
-            let found = self.plain_hits(&decoded);
-            hits.extend(found.into_iter().next().map(|hit| Hit { range, ..hit }));
+        if outline.has(Look::Encoded) {
+            for (range, decoded) in decode::encoded_runs(text) {
+                let found = self.plain_hits(&decoded);
+                hits.extend(found.into_iter().next().map(|hit| Hit { range, ..hit }));
+            }
         }
         hits
     }

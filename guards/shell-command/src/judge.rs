@@ -78,10 +78,16 @@ impl Judge<'_> {
         self.policy(&format!("{} {}", command.program, command.arguments.join(" ")))
     }
 
+    /// Whether a danger refuses what is judged. A likely one in a text must not hide a certain one behind it, so it is
+    /// passed over where it is met.
+    fn counts(&self, danger: Option<Danger>) -> Option<Danger> {
+        danger.filter(|danger| self.is_command || danger.certain)
+    }
+
     fn nested(&self, line: &str, depth: usize, seen: &mut Seen) -> Option<Danger> {
         seen.lines += 1;
         if depth > MAX_DEPTH || seen.lines > MAX_LINES {
-            return Danger::likely("it holds commands within commands, too many to read");
+            return self.counts(Danger::likely("it holds commands within commands, too many to read"));
         }
         lex(line).iter().find_map(|pipeline| self.pipeline(pipeline, depth, seen))
     }
@@ -93,7 +99,7 @@ impl Judge<'_> {
             self.places?;
             fork_bomb(&commands, seen).or_else(|| rules::pipeline(&commands))
         };
-        if let Some(danger) = built_in(seen) {
+        if let Some(danger) = self.counts(built_in(seen)) {
             return Some(danger);
         }
         for (index, (simple, effective)) in commands.iter().enumerate() {
@@ -102,7 +108,7 @@ impl Judge<'_> {
             }
             let danger = self
                 .policy_on(effective)
-                .or_else(|| self.places.and_then(|places| rules::command(places, simple, effective, seen)))
+                .or_else(|| self.counts(self.places.and_then(|places| rules::command(places, simple, effective, seen))))
                 .or_else(|| {
                     let fed = fed_lines(&commands, index);
                     let inner = simple.inner.iter().filter(|inner| self.is_command || !inner.backticks);

@@ -56,7 +56,7 @@ fn judge(places: Option<&Places>, deny: &[Regex], fact: &FactKind) -> Option<Dan
         },
         // One word by itself is dangerous only where it is known to be a command (`reboot`).
         FactKind::Text(text) if deny.is_empty() && lexer::is_plain_word(text) => None,
-        FactKind::Text(text) if text.len() <= MAX_BYTES => judge(false).line(text).filter(|danger| danger.certain),
+        FactKind::Text(text) if text.len() <= MAX_BYTES => judge(false).line(text),
         _ => None,
     }
 }

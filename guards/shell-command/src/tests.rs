@@ -1,4 +1,6 @@
 use chio_sdk::testing::{call, with_config};
+use proptest::prelude::*;
+use proptest::sample::select;
 use serde_json::json;
 
 use super::*;
@@ -234,6 +236,10 @@ fn text_is_refused_only_when_it_can_be_nothing_else() {
     {
         assert!(!text(line).is_empty(), "{line}");
     }
+    // What is only likely by itself hides nothing behind it.
+    for line in ["cp .env x; rm -rf /", "reboot; rm -rf /", "reboot\nrm -rf /"] {
+        assert!(!text(line).is_empty(), "{line}");
+    }
     for line in [
         "Never run rm -rf / on a server.",
         "Don't use `rm -rf /`, it's dangerous",
@@ -264,5 +270,24 @@ fn the_policy_adds_and_replaces() {
     assert!(ask(json!({ "deny": ["x"], "replace": true }), "rm -rf /").unwrap().is_allow());
     for config in [json!({ "deny": ["("] }), json!({ "dney": [] }), json!({ "deny": ["(a{1000}){1000}"] })] {
         assert!(ask(config.clone(), "ls").is_err(), "{config}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+    /// A text of one plain word is not even lexed.
+    #[test]
+    fn a_plain_word_is_never_certain_to_be_a_danger(
+        path in select(vec!["", "/bin/", "./", "~/", "X=", "of=", "-"]),
+        name in select(vec![
+            "rm", "reboot", "shutdown", "eval", "curl", "sh", "env", "env-S", "mkfs.ext4", "cat", "nc", "find", "kill",
+            "/etc/shadow", ".env", "/dev/sda", "/dev/tcp/1.2.3.4/5", "!", "[[", "}", "rm,-rf,/", "xargs", "dd.exe",
+        ]),
+        more in "[!-~]{0,6}",
+    ) {
+        let text = format!("{path}{name}{more}");
+        let places = Places::builtin();
+        let judge = Judge { places: Some(&places), deny: &[], is_command: false };
+        prop_assert!(!lexer::is_plain_word(&text) || !judge.line(&text).is_some_and(|danger| danger.certain), "{}", text);
     }
 }
