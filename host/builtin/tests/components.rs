@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use chio_host_builtin::{Builtin, Kind, all, find};
-use wit_component::DecodedWasm;
+use guest_component::DecodedWasm;
 
 /// The interfaces of a component, by name and version.
 fn interfaces(builtin: &Builtin) -> (BTreeSet<String>, BTreeSet<String>) {
-    let decoded = wit_component::decode(builtin.bytes).expect("the encoder validates what it makes");
+    let decoded = guest_component::decode(builtin.bytes).expect("the encoder validates what it makes");
     let DecodedWasm::Component(resolve, world) = decoded else {
         panic!("{} is no component", builtin.name);
     };
