@@ -1,5 +1,6 @@
 //! No other crate can make a [`Committed`](super::Committed), nor use one twice, so no other crate can call a tool by itself.
-//! These are the attempts, compiled as a stranger's code; the first shows that they fail for the reason they should.
+//! These are the attempts, compiled as a stranger's code. The first compiles: names and imports are right, so it is not these
+//! that fail. (A stable toolchain checks that the others fail, and not with which error.)
 //!
 //! ```
 //! use chio_host_kernel::admission::Committed;
