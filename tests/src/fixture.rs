@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use chio_host_builtin::Kind;
+use chio_host_kernel::admission::Settler;
 use chio_host_kernel::call::{Arguments, Call, EffectClass, RequestId, Snapshot};
 use chio_host_kernel::capability::{ANY, CapabilityBody, CapabilityToken, Grant, Operation, SCHEMA, Scope};
 use chio_host_kernel::facts::{self, ArgumentFact, ArgumentKind};
@@ -14,7 +15,7 @@ use chio_host_kernel::ledger::{Durability, Ledger, Mutation, Transition};
 use chio_host_kernel::ports::{Clock, Guard, OutputHook, ToolServer};
 use chio_host_kernel::receipt;
 use chio_host_kernel::response::Response;
-use chio_host_kernel::{DurableAdmission, Kernel, Ledgers, Outputs, Plugins, Settings};
+use chio_host_kernel::{Kernel, Ledgers, Outputs, Plugins, Settings};
 use chio_host_ledger::MemoryLedger;
 use chio_host_runtime::{
     Access, CompiledCache, FileGrant, Limits, Plugin, Runtime, RuntimeConfig, WasmGuard, WasmHook, WasmToolServer,
@@ -37,6 +38,11 @@ impl TestClock {
     /// Sets the clock forward.
     pub fn advance_secs(&self, seconds: u64) {
         self.0.fetch_add(seconds * 1000, Ordering::SeqCst);
+    }
+
+    /// Steps the clock, forward or back.
+    pub fn step_secs(&self, seconds: i64) {
+        self.0.fetch_add((seconds * 1000).cast_unsigned(), Ordering::SeqCst);
     }
 
     /// Seconds since 1970.
@@ -67,6 +73,7 @@ pub struct FixtureBuilder {
 pub struct Fixture {
     /// The kernel.
     pub kernel: Arc<Kernel>,
+    settler: tokio::sync::Mutex<Option<Settler>>,
     /// Its ledger.
     pub ledger: Arc<dyn Ledger>,
     /// Its clock.
@@ -76,6 +83,12 @@ pub struct Fixture {
     /// The key of who calls.
     pub agent: Keypair,
     next: AtomicU64,
+}
+
+/// The key of who calls.
+#[must_use]
+pub fn agent() -> Keypair {
+    Keypair::from_seed(&[12; 32].into())
 }
 
 /// A grant of one tool without any limit.
@@ -142,13 +155,8 @@ impl Default for FixtureBuilder {
             runtime: shared_runtime(),
             plugins: Plugins::default(),
             settings: Settings {
-                policy_hash: "ab".repeat(32),
-                trusted_issuers: vec![issuer.public().hex().to_owned()],
-                max_capability_ttl: 600,
-                durable_admission: DurableAdmission::SideEffecting,
-                guards_deadline: None,
-                tool_deadline: None,
                 outputs: Outputs::Kept,
+                ..Settings::new("ab".repeat(32), vec![issuer.public().hex().to_owned()])
             },
             durable: Arc::new(MemoryLedger::new()),
         }
@@ -251,12 +259,15 @@ impl FixtureBuilder {
         let clock = Arc::new(TestClock::default());
         let ledger = self.durable;
         let ledgers = Ledgers { durable: ledger.clone(), volatile: Arc::new(MemoryLedger::volatile()) };
+        let kernel = Kernel::new(self.settings, issuer.clone(), self.plugins, ledgers, clock.clone());
+        let (kernel, settler) = kernel.expect("the settings fit the ledger");
         Fixture {
-            kernel: Arc::new(Kernel::new(self.settings, issuer.clone(), self.plugins, ledgers, clock.clone())),
+            kernel: Arc::new(kernel),
+            settler: tokio::sync::Mutex::new(Some(settler)),
             ledger,
             clock,
             issuer,
-            agent: Keypair::from_seed(&[12; 32].into()),
+            agent: agent(),
             next: AtomicU64::new(1),
         }
     }
@@ -321,11 +332,23 @@ impl Fixture {
         self.evaluate(&self.call(token, server, tool, arguments)).await
     }
 
+    /// Ends what dropped calls left, and answers how many those were.
+    pub async fn settle(&self) -> usize {
+        match &mut *self.settler.lock().await {
+            Some(settler) => settler.run_until_idle().await,
+            None => 0,
+        }
+    }
+
+    /// Ends the settler, as a panic of its task would.
+    pub async fn end_settler(&self) {
+        *self.settler.lock().await = None;
+    }
+
     /// Revokes a capability.
     pub async fn revoke(&self, token: &CapabilityToken) {
         let revoke = Mutation::Revoke { capability_id: token.body().id.clone(), at: self.clock.now() };
-        let transition =
-            Transition { lease_epoch: self.ledger.lease_epoch(), operation: None, mutations: vec![revoke] };
+        let transition = Transition::of(self.ledger.lease_epoch(), vec![revoke]);
         self.ledger.apply(transition, Durability::Synced).await.expect("the revocation is recorded");
     }
 }

@@ -2,7 +2,10 @@
 
 pub mod fixture;
 pub mod hostile;
+pub mod invariants;
+pub mod ledgers;
 pub mod native;
 
 pub use fixture::{Fixture, FixtureBuilder, TestClock, grant};
+pub use ledgers::TestLedger;
 pub use native::{NativeGuard, NativeHook, NativeServer};

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use chio_host_kernel::admission::Committed;
 use chio_host_kernel::call::{EffectClass, Snapshot};
 use chio_host_kernel::facts::{ArgumentFact, ArgumentKind};
+use chio_host_kernel::money::Money;
 use chio_host_kernel::operation::{Component, Role};
 use chio_host_kernel::ports::{
     BoxFuture, CounterView, Entry, Fault, Guard, Hints, HookVerdict, Invocation, OutputFormat, OutputHook, Ran,
@@ -24,7 +26,25 @@ pub struct NativeServer {
     facts: Vec<ArgumentFact>,
     effect_class: EffectClass,
     entries: Arc<AtomicUsize>,
+    pauses: usize,
+    fuel: u64,
+    cost: Option<Money>,
     answer: Box<Answer>,
+}
+
+/// Gives the executor a turn, so many times.
+pub async fn pause(times: usize) {
+    for _ in 0..times {
+        let mut paused = false;
+        std::future::poll_fn(|context| {
+            if std::mem::replace(&mut paused, true) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
 }
 
 impl NativeServer {
@@ -50,8 +70,29 @@ impl NativeServer {
             facts: vec![fact("/command", ArgumentKind::Command), fact("/path", ArgumentKind::Path)],
             effect_class,
             entries: Arc::default(),
+            pauses: 0,
+            fuel: 0,
+            cost: None,
             answer: Box::new(answer),
         }
+    }
+
+    /// It waits so many times before it answers.
+    #[must_use]
+    pub fn pausing(self, pauses: usize) -> Self {
+        Self { pauses, ..self }
+    }
+
+    /// It counts its entries here, beside those of others.
+    #[must_use]
+    pub fn counting(self, entries: Arc<AtomicUsize>) -> Self {
+        Self { entries, ..self }
+    }
+
+    /// It takes so much fuel, and reports this cost.
+    #[must_use]
+    pub fn costing(self, fuel: u64, cost: Option<Money>) -> Self {
+        Self { fuel, cost, ..self }
     }
 
     /// How often the tool was entered.
@@ -82,17 +123,26 @@ impl ToolServer for NativeServer {
         Duration::from_secs(30)
     }
 
+    fn fuel_limit(&self) -> u64 {
+        1_000_000
+    }
+
     fn call(&self, _committed: Committed, invocation: Invocation) -> BoxFuture<'_, ToolRan> {
         self.entries.fetch_add(1, Ordering::SeqCst);
         let answer = (self.answer)(invocation.snapshot.arguments.value());
-        let output = answer.map(|value| ToolOutput { value, format: OutputFormat::Json, cost: None });
-        Box::pin(async { ToolRan { entry: Entry::Entered, ran: Ran { outcome: Ok(output), fuel: 0 } } })
+        let cost = self.cost.clone();
+        let output = answer.map(|value| ToolOutput { value, format: OutputFormat::Json, cost });
+        Box::pin(async move {
+            pause(self.pauses).await;
+            ToolRan { entry: Entry::Entered, ran: Ran { outcome: Ok(output), fuel: self.fuel } }
+        })
     }
 }
 
 /// A guard that answers as it is told.
 pub struct NativeGuard {
     component: Component,
+    pauses: usize,
     outcome: Box<GuardAnswer>,
 }
 
@@ -102,7 +152,13 @@ pub type GuardAnswer = dyn Fn(&[CounterView]) -> Result<Verdict, Fault> + Send +
 impl NativeGuard {
     /// A guard of this name.
     pub fn new(name: &str, outcome: impl Fn(&[CounterView]) -> Result<Verdict, Fault> + Send + Sync + 'static) -> Self {
-        Self { component: named(Role::Guard, name), outcome: Box::new(outcome) }
+        Self { component: named(Role::Guard, name), pauses: 0, outcome: Box::new(outcome) }
+    }
+
+    /// It waits so many times before it answers.
+    #[must_use]
+    pub fn pausing(self, pauses: usize) -> Self {
+        Self { pauses, ..self }
     }
 }
 
@@ -113,13 +169,17 @@ impl Guard for NativeGuard {
 
     fn check<'a>(&'a self, _call: &'a Snapshot, counters: &'a [CounterView]) -> BoxFuture<'a, Ran<Verdict>> {
         let outcome = (self.outcome)(counters);
-        Box::pin(async { Ran { outcome, fuel: 1 } })
+        Box::pin(async move {
+            pause(self.pauses).await;
+            Ran { outcome, fuel: 1 }
+        })
     }
 }
 
 /// A hook that answers as it is told.
 pub struct NativeHook {
     component: Component,
+    pauses: usize,
     outcome: Result<HookVerdict, Fault>,
 }
 
@@ -127,7 +187,13 @@ impl NativeHook {
     /// A hook of this name.
     #[must_use]
     pub fn new(name: &str, outcome: Result<HookVerdict, Fault>) -> Self {
-        Self { component: named(Role::OutputHook, name), outcome }
+        Self { component: named(Role::OutputHook, name), pauses: 0, outcome }
+    }
+
+    /// It waits so many times before it answers.
+    #[must_use]
+    pub fn pausing(self, pauses: usize) -> Self {
+        Self { pauses, ..self }
     }
 }
 
@@ -137,7 +203,10 @@ impl OutputHook for NativeHook {
     }
 
     fn inspect<'a>(&'a self, _call: &'a Snapshot, _output: &'a str) -> BoxFuture<'a, Ran<HookVerdict>> {
-        Box::pin(async { Ran { outcome: self.outcome.clone(), fuel: 1 } })
+        Box::pin(async {
+            pause(self.pauses).await;
+            Ran { outcome: self.outcome.clone(), fuel: 1 }
+        })
     }
 }
 

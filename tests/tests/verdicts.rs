@@ -198,8 +198,7 @@ async fn a_revocation_while_the_tool_runs_withholds_its_output() {
     let (ledger, id, now) = (host.ledger.clone(), token.body().id.clone(), host.clock.now());
     let revoke = move || {
         let mutations = vec![chio_host_kernel::ledger::Mutation::Revoke { capability_id: id.clone(), at: now }];
-        let transition =
-            chio_host_kernel::ledger::Transition { lease_epoch: ledger.lease_epoch(), operation: None, mutations };
+        let transition = chio_host_kernel::ledger::Transition::of(ledger.lease_epoch(), mutations);
         // The memory ledger applies at once; the future is done when it is first polled.
         let mut applied = ledger.apply(transition, chio_host_kernel::ledger::Durability::Buffered);
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());

@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Call(CallArgs),
     /// Serve MCP on stdin and stdout
     Run(RunArgs),
+    /// End what a killed host left open, and resolve what nobody else can
+    Recover(RecoverArgs),
     /// Read and verify receipts
     Receipt(ReceiptArgs),
     /// Look into components
@@ -123,6 +125,38 @@ pub(crate) enum CheckMode {
 pub(crate) struct CallArgs {
     #[command(flatten)]
     pub(crate) target: Target,
+    /// The nonce that an earlier answer to the same --request-id handed out: JSON, or @FILE
+    #[arg(long, value_name = "JSON", requires = "request_id")]
+    pub(crate) nonce: Option<String>,
+    /// A single-use id that the call takes, such as destructive_lease=ID (may be repeated)
+    #[arg(long, value_name = "KIND=ID")]
+    pub(crate) reserve: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RecoverArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<RecoverCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RecoverCommand {
+    /// What waits for an operator: money and single-use ids of calls whose outcome nobody knows
+    List,
+    /// Say what became of one, and sign that
+    Resolve {
+        /// The operation
+        operation: String,
+        /// It had no effect: give back what it held
+        #[arg(long, conflicts_with = "capture", required_unless_present = "capture")]
+        release: bool,
+        /// It had its effect: what it held is spent
+        #[arg(long)]
+        capture: bool,
+        /// How you know
+        #[arg(long, value_name = "TEXT")]
+        because: String,
+    },
 }
 
 #[derive(Debug, clap::Args)]

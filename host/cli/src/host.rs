@@ -5,10 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chio_host_kernel::canonical;
+use chio_host_kernel::failpoint::{Action, Failpoints};
 use chio_host_kernel::ports::Clock;
-use chio_host_kernel::{DurableAdmission, Kernel, Ledgers, Outputs, Settings};
+use chio_host_kernel::{AccountSettings, DurableAdmission, Kernel, Ledgers, NonceSettings, Outputs, Plugins, Settings};
 use chio_host_ledger::{MemoryLedger, SledLedger};
 use chio_host_policy::{self as policy, Policy};
+use serde_json::json;
+use tokio::task::JoinHandle;
 
 use crate::builtins::Embedded;
 use crate::clock::SystemClock;
@@ -34,7 +38,11 @@ pub(crate) struct Host {
     pub(crate) agent: String,
     pub(crate) policy_hash: String,
     pub(crate) source_hash: String,
+    settler: JoinHandle<()>,
 }
+
+/// How long a host has to end what dropped calls left, before it leaves that to the next start.
+const SETTLING: Duration = Duration::from_secs(5);
 
 impl Host {
     /// Loads a policy from its file and everything it names, and opens the ledger last, so that whatever is wrong with the
@@ -67,16 +75,22 @@ impl Host {
                 clock: clock.clone(),
             })?,
         };
-        let ledger = SledLedger::open(folders.ledger()).map_err(|e| CliError::OpenLedger(e.to_string()))?;
-        let ledgers = Ledgers { durable: Arc::new(ledger), volatile: Arc::new(MemoryLedger::volatile()) };
-        let settings = settings(policy, keys.kernel.public().hex());
+        let settings = settings(policy, keys.kernel.public().hex(), &agent);
+        let (kernel, settler) = start(folders, settings, keys, plugins, clock).await?;
         Ok(Self {
-            kernel: Arc::new(Kernel::new(settings, keys.kernel, plugins, ledgers, clock)),
+            kernel,
             wallet: Arc::new(wallet),
             agent,
             policy_hash: policy.policy_hash.clone(),
             source_hash: policy.source_hash.clone(),
+            settler,
         })
+    }
+
+    /// Lets the settler end what dropped calls left, and closes.
+    pub(crate) async fn close(self) {
+        let Self { kernel, settler, .. } = self;
+        settled(kernel, settler).await;
     }
 
     /// Whether outputs are inspected.
@@ -94,11 +108,84 @@ fn load(
     read(&rules).map_err(|e| CliError::Policy(e.to_string()))
 }
 
-fn settings(policy: &Policy, issuer: &str) -> Settings {
+/// A host without a policy, whose kernel mediates nothing: for what an operator resolves.
+pub(crate) struct Bare {
+    pub(crate) kernel: Arc<Kernel>,
+    settler: JoinHandle<()>,
+}
+
+impl Bare {
+    pub(crate) async fn open(folders: &Folders) -> Result<Self, CliError> {
+        let keys = Keys::open(&folders.keys)?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let settings = Settings::new(canonical::hash(&json!({})), Vec::new());
+        let (kernel, settler) = start(folders, settings, keys, Plugins::default(), clock).await?;
+        Ok(Self { kernel, settler })
+    }
+
+    pub(crate) async fn close(self) {
+        settled(self.kernel, self.settler).await;
+    }
+}
+
+/// Opens the ledger, recovers what an earlier run left open, and says what it could not.
+async fn start(
+    folders: &Folders,
+    settings: Settings,
+    keys: Keys,
+    plugins: Plugins,
+    clock: Arc<dyn Clock>,
+) -> Result<(Arc<Kernel>, JoinHandle<()>), CliError> {
+    let ledger = SledLedger::open(folders.ledger()).map_err(|e| CliError::OpenLedger(e.to_string()))?;
+    let ledgers = Ledgers { durable: Arc::new(ledger), volatile: Arc::new(MemoryLedger::volatile()) };
+    let (kernel, settler) = Kernel::new(settings, keys.kernel, plugins, ledgers, clock)?;
+    let settler = tokio::spawn(settler.run());
+    let recovered = kernel.recover().await?;
+    if recovered.ended > 0 {
+        tracing::warn!(ended = recovered.ended, "calls that an earlier run left open were ended; see `receipt list`");
+    }
+    for stuck in &recovered.quarantined {
+        let (operation, why) = (&stuck.operation, &stuck.why);
+        tracing::error!(operation, why, "an operation cannot be recovered; see `recover list`");
+    }
+    Ok((Arc::new(kernel), settler))
+}
+
+async fn settled(kernel: Arc<Kernel>, settler: JoinHandle<()>) {
+    drop(kernel);
+    if tokio::time::timeout(SETTLING, settler).await.is_err() {
+        tracing::warn!("dropped calls were still being ended; the next start does the rest");
+    }
+}
+
+/// Where a test stops this process: `CHIO_FAILPOINT=NAME`. It says so on stderr and waits to be killed. A release build does
+/// not look.
+fn failpoints() -> Failpoints {
+    let Some(wanted) = std::env::var("CHIO_FAILPOINT").ok().filter(|_| cfg!(debug_assertions)) else {
+        return Failpoints::default();
+    };
+    Failpoints::new(move |name| {
+        if name != wanted {
+            return Action::Continue;
+        }
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("failpoint {name}\n").as_bytes());
+        Action::Hang
+    })
+}
+
+fn settings(policy: &Policy, issuer: &str, agent: &str) -> Settings {
     let kernel = &policy.kernel;
+    let prices = policy.servers.iter().filter_map(|s| Some((s.plugin.name.clone(), s.price.clone()?)));
+    let account = |account: &policy::Account| AccountSettings {
+        name: account.name.clone(),
+        subject: account.subject.clone().unwrap_or_else(|| agent.to_owned()),
+        total: account.total.clone(),
+    };
     Settings {
-        policy_hash: policy.policy_hash.clone(),
-        trusted_issuers: vec![issuer.to_owned()],
+        nonce: NonceSettings { require: kernel.nonce.require, ttl_secs: kernel.nonce.ttl_secs },
+        prices: prices.collect(),
+        accounts: policy.accounts.iter().map(account).collect(),
+        failpoints: failpoints(),
         max_capability_ttl: kernel.max_capability_ttl_secs,
         durable_admission: match kernel.durable_admission {
             policy::DurableAdmission::SideEffecting => DurableAdmission::SideEffecting,
@@ -107,6 +194,7 @@ fn settings(policy: &Policy, issuer: &str) -> Settings {
         guards_deadline: kernel.deadlines.guards_ms.map(Duration::from_millis),
         tool_deadline: kernel.deadlines.tool_ms.map(Duration::from_millis),
         outputs: if kernel.retention.keep_outputs { Outputs::Kept } else { Outputs::ReleasedOnce },
+        ..Settings::new(policy.policy_hash.clone(), vec![issuer.to_owned()])
     }
 }
 

@@ -95,6 +95,7 @@ fn run(args: Args) -> Result<Outcome, CliError> {
         Command::Check(args) => commands::check::run(&common, args),
         Command::Call(args) => commands::call::run(&common, args),
         Command::Run(args) => commands::run::run(&common, &args),
+        Command::Recover(args) => commands::recover::run(&common, &args),
         Command::Receipt(args) => commands::receipt::run(&common, args),
         Command::Plugin(args) => commands::plugin::run(&common, args),
         Command::Completions(args) => commands::completions::run(&args),

@@ -10,6 +10,8 @@ use crate::canonical::{self, Bounds};
 use crate::capability::{CapabilityToken, Operation};
 use crate::facts::Fact;
 use crate::money::Money;
+use crate::nonce::ExecutionNonce;
+use crate::reservation::RuntimeReservation;
 
 /// The longest server or tool name, in bytes.
 pub const MAX_NAME: usize = 128;
@@ -190,6 +192,18 @@ impl Namespace {
     }
 }
 
+/// What a caller asks of admission beside the call itself.
+#[derive(Clone, Debug, Default)]
+pub struct AdmissionMetadata {
+    /// Single-use ids that the call takes, beside those of its grant. At most [`MAX_RESERVATIONS`].
+    pub reservations: Vec<RuntimeReservation>,
+    /// The nonce that an earlier answer to the same request id handed out.
+    pub nonce: Option<ExecutionNonce>,
+}
+
+/// The most single-use ids of one call.
+pub const MAX_RESERVATIONS: usize = 16;
+
 /// One tool invocation that a caller asks for.
 #[derive(Clone, Debug)]
 pub struct Call {
@@ -209,6 +223,8 @@ pub struct Call {
     pub arguments: Arguments,
     /// Call or check.
     pub mode: Mode,
+    /// What the caller asks of admission beside the call itself.
+    pub admission: AdmissionMetadata,
     /// How the caller is told of progress, and tells that it gave up.
     pub signals: Signals,
 }
@@ -238,6 +254,7 @@ impl Call {
             operation: Operation::Invoke,
             arguments,
             mode: Mode::Call,
+            admission: AdmissionMetadata::default(),
             signals: Signals::default(),
         })
     }

@@ -1,6 +1,7 @@
 //! Every way in which the kernel refuses a call, with its exact reason and its stable code.
 
 use crate::capability::CapabilityError;
+use crate::nonce::NonceError;
 use crate::ports::{Fault, Stop};
 
 /// A refusal. Its text is the receipt's reason (design, section 13); [`Denial::code`] stays the same when texts change.
@@ -63,6 +64,24 @@ pub enum Denial {
         /// The capability.
         id: String,
     },
+    /// The grant's cap on all that it may spend leaves too little for the worst case of this call.
+    #[error("cost budget exhausted for capability {id}")]
+    CostExhausted {
+        /// The capability.
+        id: String,
+    },
+    /// Nothing pays for the call, or too little.
+    #[error("durable admission failed: {0}")]
+    Account(String),
+    /// Somebody has used the single-use id, or is using it.
+    #[error("durable admission failed: {0}")]
+    Reserved(String),
+    /// The nonce that was presented is not accepted.
+    #[error("execution nonce rejected: {0}")]
+    Nonce(#[from] NonceError),
+    /// Nobody could end the call if it were dropped.
+    #[error("durable admission failed: the settler takes no more calls: {0}")]
+    Settler(&'static str),
     /// A guard said no, or its reservation could not be taken.
     #[error("guard denied the request: guard \"{name}\" denied the request")]
     Guard {
@@ -145,6 +164,11 @@ impl Denial {
             Self::Constraint(_) => "scope.constraint",
             Self::ProofOfPossession(_) => "capability.proof_of_possession",
             Self::InvocationsExhausted { .. } => "budget.invocations",
+            Self::CostExhausted { .. } => "budget.cost",
+            Self::Account(_) => "budget.account",
+            Self::Reserved(_) => "admission.reserved",
+            Self::Nonce(why) => return format!("nonce.{}", why.kind()),
+            Self::Settler(_) => "admission.busy",
             Self::Guard { .. } => "guard.denied",
             Self::GuardFault { fault, .. } => return format!("guard.{}", fault.stop.as_str()),
             Self::Admission(_) => "admission.refused",

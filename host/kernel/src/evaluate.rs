@@ -3,23 +3,36 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::admission::{self, Dispatched, Held, NotHeld, OpenOperation};
-use crate::call::{Call, Mode, Snapshot};
+use crate::admission::{self, NotHeld, OpenOperation, PostAdmissionDropGuard, Wanted};
+use crate::books;
+use crate::call::{Call, EffectClass, Mode, Snapshot};
 use crate::canonical;
 use crate::capability::Grant;
+use crate::cost::{self, Cost};
 use crate::denial::Denial;
+use crate::draft::Draft;
 use crate::facts;
 use crate::guards::{self, Judgement, Unjudged};
 use crate::hooks;
-use crate::kernel::{DurableAdmission, Kernel, Outputs};
-use crate::ledger::{Claim, CounterKey, Durability, Ledger, LedgerError, Mutation, RequestKey};
-use crate::operation::{Admission, Binding, Delivery, Kind, Operation, Participants, Requirements, State};
-use crate::ports::{Invocation, OutputFormat, ToolOutput, ToolServer};
+use crate::in_flight::Turn;
+use crate::kernel::{DurableAdmission, Kernel};
+use crate::ledger::{
+    Charge, Claim, CounterKey, Durability, Ledger, LedgerError, Mutation, NonceRefusal, Refused, RequestKey,
+};
+use crate::nonce::{ExecutionNonce, NonceError};
+use crate::operation::{
+    Admission, Binding, Delivery, Kind, NonceRef, Operation, Parked, Participants, Requirements, State,
+};
+use crate::ports::{Invocation, OutputFormat, ToolOutput, ToolRan, ToolServer};
+use crate::receipt::{Decision, KERNEL};
 use crate::replay::{Fresh, Known};
-use crate::response::{KernelError, Response};
-use crate::settle::{self, Answer, Ending};
+use crate::response::{KernelError, Origin, Response};
+use crate::settle::{self, Answer, Effect, Ending};
 use crate::trail::Trail;
 use crate::verify;
+
+/// What the receipt of a call says that waits for its nonce.
+const AWAITS_NONCE: &str = "the call waits for its execution nonce to be presented";
 
 /// A call whose capability lets it in.
 pub(crate) struct Admitted<'c> {
@@ -28,10 +41,32 @@ pub(crate) struct Admitted<'c> {
     server: Arc<dyn ToolServer>,
 }
 
+/// A call on its way: the right to evaluate its id, and what it owes once it is recorded.
+struct Underway {
+    fresh: Option<Fresh>,
+    turn: Turn,
+    guard: Option<PostAdmissionDropGuard>,
+}
+
+impl Underway {
+    fn guard(&mut self) -> &mut PostAdmissionDropGuard {
+        self.guard.as_mut().expect("a call is recorded before it goes on")
+    }
+}
+
+/// Where a call got to.
+enum Progress {
+    Ended(Box<Ending>),
+    /// Its end stands with its guard, so that it is not lost with the future.
+    Settled,
+    /// It stops before dispatch, until its caller comes back.
+    Parked(Box<Response>),
+}
+
 /// Why the steps did not reach the end.
 enum Stopped {
     /// The kernel refuses, and the operation, where there is one already, is compensated.
-    Denied(Denial, Option<Box<OpenOperation>>),
+    Denied(Denial),
     /// A guard asks for a human.
     Pending { guard: String, reason: String },
     /// The kernel cannot answer.
@@ -40,7 +75,7 @@ enum Stopped {
 
 impl From<Denial> for Stopped {
     fn from(denial: Denial) -> Self {
-        Self::Denied(denial, None)
+        Self::Denied(denial)
     }
 }
 
@@ -56,68 +91,74 @@ impl From<KernelError> for Stopped {
     }
 }
 
-/// A call that came to its end, its operation with it.
-pub(crate) struct Ended {
-    pub(crate) ending: Ending,
-    pub(crate) operation: Option<OpenOperation>,
-}
-
 impl Kernel {
     /// Mediates one call: admits its capability, asks the guards, records it, takes its hold, commits and dispatches,
     /// inspects and settles, signs and closes.
     ///
-    /// The same request id again gets the recorded answer; while the first is still under way, the second waits for it.
+    /// The same request id again gets the recorded answer; while the first is still under way, the second waits for it. A
+    /// future that is dropped leaves nothing open: what it owes goes to the [`Settler`](crate::admission::Settler).
     ///
     /// # Errors
     /// Only where nothing could be signed: the ledger does not take it, or too many calls are under way. Every refusal is
     /// a [`Response`] with a receipt.
     pub async fn evaluate(&self, call: &Call) -> Result<Response, KernelError> {
-        let mut trail = Trail::begin(&*self.clock);
-        if let Err(denial) = verify::identify(call, &self.settings.trusted_issuers, &self.verified, trail.now()) {
-            return self.close(call, trail, Ending::denied(&denial).into(), None).await;
+        let mut trail = Trail::begin(&*self.books.clock);
+        let settings = &self.books.settings;
+        if let Err(denial) = verify::identify(call, &settings.trusted_issuers, &self.verified, trail.now()) {
+            return self.refuse(call, &trail, &denial).await;
         }
         let key = RequestKey {
             subject: call.agent.clone(),
             namespace: call.mode.namespace(),
             request_id: call.request_id.clone(),
         };
-        let _turn = self.in_flight.turn(&key).await?;
-        let fresh = match self.look_up(call, key)? {
-            Known::Fresh(fresh) => fresh,
+        let turn = self.in_flight.turn(&key).await?;
+        let mut underway = match self.look_up(call, key)? {
+            Known::Fresh(fresh) => Underway { fresh: Some(fresh), turn, guard: None },
             Known::Finished(response) => return Ok(*response),
-            Known::Conflict(denial) => {
-                return self.close(call, trail, Ending::denied(&denial).into(), None).await;
-            }
+            Known::Conflict(denial) => return self.refuse(call, &trail, &denial).await,
+            Known::Parked(operation) => match self.resume(call, *operation, turn, &trail).await? {
+                Resumed::Answered(response) => return Ok(*response),
+                Resumed::Goes(underway) => *underway,
+            },
         };
-        let ended = match self.mediate(call, &fresh, &mut trail).await {
-            Ok(ended) => ended,
-            Err(Stopped::Denied(denial, operation)) => {
-                Ended { ending: Ending::denied(&denial), operation: operation.map(|o| *o) }
-            }
-            Err(Stopped::Pending { guard, reason }) => Ending::pending("guard.pending", guard, reason).into(),
+        let ending = match self.mediate(call, &mut underway, &mut trail).await {
+            Ok(Progress::Ended(ending)) => Some(*ending),
+            Ok(Progress::Settled) => None,
+            Ok(Progress::Parked(response)) => return Ok(*response),
+            Err(Stopped::Denied(denial @ Denial::Settler(_))) => return self.refuse(call, &trail, &denial).await,
+            Err(Stopped::Denied(denial)) => Some(Ending::denied(&denial)),
+            Err(Stopped::Pending { guard, reason }) => Some(Ending::pending("guard.pending", guard, reason)),
             Err(Stopped::Failed(error)) => return Err(error),
         };
-        self.close(call, trail, ended, Some(fresh)).await // 7
+        self.close(call, underway, ending, &trail).await // 7
     }
 
     /// Steps 1 to 6.
-    async fn mediate(&self, call: &Call, fresh: &Fresh, trail: &mut Trail) -> Result<Ended, Stopped> {
+    async fn mediate(&self, call: &Call, underway: &mut Underway, trail: &mut Trail) -> Result<Progress, Stopped> {
         let admitted = self.admit(call, trail)?; // 1
         let judgement = self.judge(&admitted, trail).await?; // 2
         if !matches!(call.mode, Mode::Call) {
-            return self.check(call, &admitted, trail).await;
+            return self.check(call, &admitted, trail).await.map(Box::new).map(Progress::Ended);
         }
-        let operation = self.record(call, &admitted, &judgement, fresh).await?; // 3
-        let held = self.hold(call, &admitted, judgement, operation, trail).await?; // 4
-        let dispatched = self.commit_and_dispatch(call, &admitted, held, trail).await?; // 5
-        self.settle(&admitted, dispatched, trail).await // 6
+        if underway.guard.is_none() {
+            self.expire_parked().await?;
+            self.record(call, &admitted, &judgement, underway, trail).await?; // 3
+            let parks = self.hold(call, &admitted, judgement, underway.guard(), trail).await?; // 4
+            if parks {
+                return self.park(underway).await.map(Progress::Parked);
+            }
+        }
+        let tool = self.commit_and_dispatch(call, &admitted, underway.guard(), trail).await?; // 5
+        self.settle(call, &admitted, tool, underway.guard(), trail).await?; // 6
+        Ok(Progress::Settled)
     }
 
     /// Step 1: the token is good now, not revoked, and one grant of it covers the call.
     fn admit<'c>(&self, call: &'c Call, trail: &mut Trail) -> Result<Admitted<'c>, Stopped> {
         let body = call.capability.body();
-        verify::in_time(&call.capability, trail.now(), self.settings.max_capability_ttl)?;
-        if self.ledgers.durable.revoked_at(&body.id)?.is_some() {
+        verify::in_time(&call.capability, trail.now(), self.books.settings.max_capability_ttl)?;
+        if self.books.ledgers.durable.revoked_at(&body.id)?.is_some() {
             return Err(Denial::Revoked { id: body.id.clone() }.into());
         }
         let (grant_index, grant) = verify::grant(call)?;
@@ -127,6 +168,8 @@ impl Kernel {
         let server = server.ok_or_else(|| Denial::NotRegistered { tool: call.tool.clone() })?.clone();
         let facts = facts::extract(call.arguments.value(), server.argument_facts(&call.tool));
         verify::satisfies(grant, &facts)?;
+        let price = self.books.settings.prices.get(&call.server);
+        let exposure = cost::exposure(grant, price, server.fuel_limit()).map_err(Denial::Constraint)?;
         let snapshot = Arc::new(Snapshot {
             request_id: call.request_id.clone(),
             agent: call.agent.clone(),
@@ -139,20 +182,20 @@ impl Kernel {
             effect_class: server.effect_class(),
             arguments: call.arguments.clone(),
             facts,
-            exposure: None,
+            exposure,
             time: trail.now(),
             depth: 0,
         });
-        trail.stage("admit", &*self.clock);
+        trail.stage("admit", &*self.books.clock);
         Ok(Admitted { snapshot, grant, server })
     }
 
     /// Step 2: every guard on the same snapshot.
     async fn judge(&self, admitted: &Admitted<'_>, trail: &mut Trail) -> Result<Judgement, Stopped> {
-        let ledger = &*self.ledgers.durable;
-        let timer = guards::Timer::start(&*self.clock, self.settings.guards_deadline);
+        let ledger = &*self.books.ledgers.durable;
+        let timer = guards::Timer::start(&*self.books.clock, self.books.settings.guards_deadline);
         let judged = guards::run(&self.plugins.guards, &admitted.snapshot, ledger, &timer, trail).await;
-        trail.stage("guards", &*self.clock);
+        trail.stage("guards", &*self.books.clock);
         let judgement = judged.map_err(|unjudged| match unjudged {
             Unjudged::Denied(denial) => denial.into(),
             Unjudged::Ledger(error) => Stopped::from(error),
@@ -164,39 +207,55 @@ impl Kernel {
     }
 
     /// A check ends here: it takes no hold and runs no tool.
-    async fn check(&self, call: &Call, admitted: &Admitted<'_>, trail: &mut Trail) -> Result<Ended, Stopped> {
+    async fn check(&self, call: &Call, admitted: &Admitted<'_>, trail: &mut Trail) -> Result<Ending, Stopped> {
         let snapshot = &admitted.snapshot;
         if let Some(limit) = admitted.grant.max_invocations {
             let counter = admission::invocation_counter(&snapshot.capability_id, snapshot.grant_index);
-            if self.ledgers.durable.counter(&counter)?.is_some_and(|c| c.used >= limit) {
+            if self.books.ledgers.durable.counter(&counter)?.is_some_and(|c| c.used >= limit) {
                 return Err(exhausted(&counter, snapshot, trail).into());
             }
         }
-        let Mode::Full { fixture } = &call.mode else { return Ok(Ending::passed(None).into()) };
+        let Mode::Full { fixture } = &call.mode else { return Ok(Ending::passed(None)) };
         let output = ToolOutput { value: fixture.clone(), format: OutputFormat::Json, cost: None };
         let ending = self.inspect(admitted, output, trail).await?;
-        Ok(Ending { effect: settle::Effect::None, ..ending }.into())
+        Ok(Ending { effect: Effect::None, ..ending })
     }
 
-    /// Step 3: the operation, `prepared`.
+    /// Step 3: the operation, `prepared`, and from before that on the guard that owns what has to be undone.
     async fn record(
         &self,
         call: &Call,
         admitted: &Admitted<'_>,
         judgement: &Judgement,
-        fresh: &Fresh,
-    ) -> Result<OpenOperation, Stopped> {
-        let durable = self.must_outlive_the_process(admitted, judgement);
-        let ledger = if durable { &self.ledgers.durable } else { &self.ledgers.volatile };
+        underway: &mut Underway,
+        trail: &Trail,
+    ) -> Result<(), Stopped> {
+        let permit = self.unwinds.reserve()?;
+        let durable = self.must_outlive_the_process(call, admitted, judgement);
+        let ledgers = &self.books.ledgers;
+        let ledger = if durable { &ledgers.durable } else { &ledgers.volatile };
+        let fresh = underway.fresh.as_ref().expect("a call that is not recorded has a fresh id");
         let operation = self.new_operation(call, admitted, fresh.attempt, &**ledger);
-        let request = durable.then(|| (fresh.key.clone(), fresh.expected.clone()));
-        Ok(admission::record(ledger.clone(), operation, request).await?)
+        let draft = Draft::of(call, trail, &self.books.settings.policy_hash);
+        let bind = durable.then(|| (fresh.key.clone(), fresh.expected.clone()));
+        let kept = durable.then(|| draft.to_kept(None));
+        let unbound = (!durable).then(|| fresh.clone());
+        let operation = OpenOperation::new(ledger.clone(), operation);
+        let guard = PostAdmissionDropGuard::new(operation, draft, unbound, underway.turn.clone(), permit);
+        let guard = underway.guard.insert(guard);
+        self.books.failpoint("record.before").await;
+        admission::record(guard.operation(), bind, kept).await?;
+        self.books.failpoint("record.after").await;
+        Ok(())
     }
 
-    fn must_outlive_the_process(&self, admitted: &Admitted<'_>, judgement: &Judgement) -> bool {
-        self.settings.durable_admission == DurableAdmission::All
-            || admitted.snapshot.effect_class == crate::call::EffectClass::SideEffecting
+    fn must_outlive_the_process(&self, call: &Call, admitted: &Admitted<'_>, judgement: &Judgement) -> bool {
+        let settings = &self.books.settings;
+        settings.durable_admission == DurableAdmission::All
+            || settings.nonce.require
+            || admitted.snapshot.effect_class == EffectClass::SideEffecting
             || !judgement.claims.is_empty()
+            || !call.admission.reservations.is_empty()
             || !verify::leaves_nothing_to_lose(admitted.grant, &admitted.snapshot)
     }
 
@@ -221,9 +280,10 @@ impl Kernel {
                 capability_id: admitted.snapshot.capability_id.clone(),
                 capability_digest: call.capability.digest().to_owned(),
                 grant_index: admitted.snapshot.grant_index,
-                policy_hash: self.settings.policy_hash.clone(),
+                policy_hash: self.books.settings.policy_hash.clone(),
                 components: guards.chain([admitted.server.component().clone()]).chain(hooks).collect(),
                 effect_class: admitted.snapshot.effect_class,
+                exposure: admitted.snapshot.exposure.clone(),
             },
             state: State::Prepared,
             version: 1,
@@ -231,34 +291,190 @@ impl Kernel {
             participants: Participants::default(),
             dispatch_commit: None,
             delivery: None,
+            parked: None,
+            recovery: None,
             last_error: None,
             terminal: None,
         }
     }
 
-    /// Step 4: everything that the call may use is set aside, or it is refused.
+    /// Step 4: everything that the call may use is set aside, or it is refused. Answers whether it stops there.
     async fn hold(
         &self,
         call: &Call,
         admitted: &Admitted<'_>,
         judgement: Judgement,
-        operation: OpenOperation,
+        guard: &mut PostAdmissionDropGuard,
         trail: &mut Trail,
-    ) -> Result<Held, Stopped> {
+    ) -> Result<bool, Stopped> {
+        if call.admission.nonce.is_some() {
+            return Err(Denial::from(NonceError::Unawaited).into());
+        }
         let snapshot = &admitted.snapshot;
         let mut claims: Vec<Claim> = judgement.claims;
         if let Some(limit) = admitted.grant.max_invocations {
-            claims.push(admission::invocation_claim(&call.capability.body().id, snapshot.grant_index, limit));
+            claims.push(admission::invocation_claim(&snapshot.capability_id, snapshot.grant_index, limit));
         }
-        let hold_id = self.new_id("hold-")?;
-        let held = admission::hold(operation, hold_id, claims).await;
-        trail.stage("hold", &*self.clock);
-        held.map_err(|(operation, why)| match why {
-            NotHeld::Exhausted(counter) => {
-                Stopped::Denied(exhausted(&counter, snapshot, trail), Some(Box::new(operation)))
+        let mut reservations = verify::reservations(admitted.grant);
+        reservations.extend(call.admission.reservations.iter().cloned());
+        reservations.sort();
+        reservations.dedup();
+        let nonce = self.books.settings.nonce;
+        let now = self.books.now();
+        let is_durable = self.books.is_durable(guard.operation());
+        let minted = |id| NonceRef { id, issued_at: now, expires_at: now.saturating_add(nonce.ttl_secs) };
+        let wanted = Wanted {
+            hold_id: self.books.new_id("hold-")?,
+            claims,
+            charge: self.charge(call, admitted)?,
+            reservations,
+            nonce: if is_durable { Some(minted(self.books.new_id("nonce-")?)) } else { None },
+            reserve_nonce_at: (!nonce.require).then_some(now),
+        };
+        let held = admission::hold(guard.operation(), wanted).await;
+        trail.stage("hold", &*self.books.clock);
+        held.map_err(|why| match why {
+            NotHeld::Exhausted(counter) => exhausted(&counter, snapshot, trail).into(),
+            NotHeld::Account(why) => Denial::Account(why).into(),
+            NotHeld::Reserved(why) => Denial::Reserved(why).into(),
+            NotHeld::Nonce(why) => Denial::from(nonce_error(why)).into(),
+            NotHeld::Ledger(error) => Stopped::from(error),
+        })?;
+        self.books.failpoint("hold.after").await;
+        Ok(nonce.require)
+    }
+
+    /// The money that is set aside: from the caller's account, and under the grant's cap on all that it may spend. One of
+    /// them has to be there, or nobody pays.
+    fn charge(&self, call: &Call, admitted: &Admitted<'_>) -> Result<Option<Charge>, Denial> {
+        let Some(amount) = admitted.snapshot.exposure.clone() else { return Ok(None) };
+        let snapshot = &admitted.snapshot;
+        let of_caller =
+            |a: &&crate::kernel::AccountSettings| a.subject == call.agent && a.total.currency == amount.currency;
+        let account = self.books.settings.accounts.iter().find(of_caller).map(|a| a.name.clone());
+        let cap = admitted.grant.max_total_cost.as_ref().map(|total| Claim {
+            counter: admission::cap_counter(&snapshot.capability_id, snapshot.grant_index),
+            window: None,
+            amount: amount.units,
+            limit: total.units,
+        });
+        if account.is_none() && cap.is_none() {
+            let currency = amount.currency.as_str();
+            return Err(Denial::Account(format!(
+                "nothing pays for the call: the caller has no account in {currency}, and the grant no total"
+            )));
+        }
+        Ok(Some(Charge { amount, account, cap }))
+    }
+
+    /// The call stops with its hold and its nonce, durably, until its caller presents the nonce.
+    async fn park(&self, underway: &mut Underway) -> Result<Box<Response>, Stopped> {
+        let guard = underway.guard();
+        let owned = guard.owned();
+        let record = &owned.operation.record;
+        let nonce = ExecutionNonce::of(record, &self.books.signer);
+        let nonce = nonce.ok_or_else(|| KernelError::Unresolvable("it has no nonce to wait for".to_owned()))?;
+        let (until, id, key) = (nonce.body.expires_at, record.id.clone(), admission::request_key(record));
+        let decision = Decision::Pending { reason: AWAITS_NONCE.to_owned(), guard: KERNEL.to_owned() };
+        let ending = Ending::new(decision, "nonce.pending", Effect::None);
+        let receipt = self.books.sign(&owned.draft, &ending, Some(record))?;
+        let parked = Parked { receipt_id: receipt.id().to_owned(), until };
+        let append = vec![books::append(&receipt, &owned.draft)];
+        owned.operation.advance(&[], |r| r.parked = Some(parked), append, Durability::Synced).await?;
+        if let Some(guard) = underway.guard.take() {
+            guard.disarm();
+        }
+        self.parked.add(until, id, key);
+        let code = ending.code;
+        Ok(Box::new(Response { code, nonce: Some(nonce), ..Response::of(receipt) }))
+    }
+
+    /// A call whose operation waits for it: with its nonce it goes on, its capability and guards checked again.
+    async fn resume(
+        &self,
+        call: &Call,
+        operation: Operation,
+        turn: Turn,
+        trail: &Trail,
+    ) -> Result<Resumed, KernelError> {
+        let now = self.books.now();
+        let is_over = operation.parked.as_ref().is_none_or(|p| p.until <= now);
+        let Some(nonce) = call.admission.nonce.as_ref().filter(|_| !is_over) else {
+            if is_over {
+                self.end_parked(operation, turn).await?;
+                return self.look_up_again(call).map(Resumed::Answered);
             }
-            NotHeld::Ledger(error) => error.into(),
-        })
+            return self.still_parked(&operation).map(Resumed::Answered);
+        };
+        let key = match nonce.verify(&operation, now, &self.books.signer) {
+            Ok(key) => key,
+            Err(why) => return self.refuse(call, trail, &why.into()).await.map(Box::new).map(Resumed::Answered),
+        };
+        let permit = match self.unwinds.reserve() {
+            Ok(permit) => permit,
+            Err(denial) => return self.refuse(call, trail, &denial).await.map(Box::new).map(Resumed::Answered),
+        };
+        let ledger = self.books.ledgers.durable.clone();
+        let draft = Draft::of(call, trail, &self.books.settings.policy_hash);
+        let open = OpenOperation::new(ledger, operation);
+        let reserve = Mutation::ReserveNonce { nonce: key, operation: open.record.id.clone(), now };
+        match open.apply(None, vec![reserve], Durability::Buffered).await {
+            Ok(_) => {}
+            Err(LedgerError::Refused(Refused::Nonce { why, .. })) => {
+                let denial = Denial::from(nonce_error(why));
+                return self.refuse(call, trail, &denial).await.map(Box::new).map(Resumed::Answered);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let guard = PostAdmissionDropGuard::new(open, draft, None, turn.clone(), permit);
+        Ok(Resumed::Goes(Box::new(Underway { fresh: None, turn, guard: Some(guard) })))
+    }
+
+    /// The answer that was given when the call was parked, and the same nonce.
+    fn still_parked(&self, operation: &Operation) -> Result<Box<Response>, KernelError> {
+        let receipt_id = operation.parked.as_ref().map(|p| p.receipt_id.clone()).unwrap_or_default();
+        let recorded = self.recorded(None, &receipt_id)?;
+        let nonce = ExecutionNonce::of(operation, &self.books.signer);
+        Ok(Box::new(Response { nonce, origin: Origin::Replayed, ..recorded }))
+    }
+
+    fn look_up_again(&self, call: &Call) -> Result<Box<Response>, KernelError> {
+        let key = RequestKey {
+            subject: call.agent.clone(),
+            namespace: call.mode.namespace(),
+            request_id: call.request_id.clone(),
+        };
+        match self.look_up(call, key)? {
+            Known::Finished(response) => Ok(response),
+            _ => Err(KernelError::Unresolvable("its operation was ended, and its request id was not".to_owned())),
+        }
+    }
+
+    /// Ends operations whose callers did not come back in time. Hosts call it now and then, and every recorded call does, so
+    /// that nobody's budget is set aside for longer than its nonce lives.
+    ///
+    /// # Errors
+    /// The ledger does not take it.
+    pub async fn expire_parked(&self) -> Result<(), KernelError> {
+        while let Some((id, key)) = self.parked.take_expired(self.books.now()) {
+            // Whoever has the turn is resuming it, or ending it.
+            let Some(turn) = self.in_flight.turn_now(&key) else { continue };
+            let record = self.books.ledgers.durable.operation(&id)?;
+            if let Some(operation) = record.filter(|o| o.parked.is_some() && o.state.is_before_dispatch()) {
+                self.end_parked(operation, turn).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn end_parked(&self, operation: Operation, turn: Turn) -> Result<(), KernelError> {
+        let ending = Ending::denied(&NonceError::Expired.into());
+        let kept = self.books.ledgers.durable.draft(&operation.id)?.unwrap_or_default();
+        let draft = crate::draft::Kept::read(&kept).map_err(KernelError::Unresolvable)?.draft;
+        let mut open = OpenOperation::new(self.books.ledgers.durable.clone(), operation);
+        self.books.end(&mut open, &draft, &ending, None).await?;
+        drop(turn);
+        Ok(())
     }
 
     /// Step 5: the commit, and the tool.
@@ -266,32 +482,41 @@ impl Kernel {
         &self,
         call: &Call,
         admitted: &Admitted<'_>,
-        held: Held,
+        guard: &mut PostAdmissionDropGuard,
         trail: &mut Trail,
-    ) -> Result<Dispatched, Stopped> {
+    ) -> Result<ToolRan, Stopped> {
         let invocation = Invocation {
             snapshot: admitted.snapshot.clone(),
-            operation_id: held.operation.record.id.to_string(),
+            operation_id: guard.operation().record.id.to_string(),
             deadline: self.tool_deadline(admitted),
             signals: call.signals.clone(),
         };
-        let dispatched = admission::dispatch(held, &*admitted.server, invocation, self.clock.now_ms()).await?;
-        trail.ran(admitted.server.component(), dispatched.tool.ran.fuel);
-        trail.stage("tool", &*self.clock);
-        Ok(dispatched)
+        let tool = admission::dispatch(guard, &*admitted.server, invocation, &self.books).await?;
+        self.books.failpoint("tool.after").await;
+        trail.ran(admitted.server.component(), tool.ran.fuel);
+        trail.stage("tool", &*self.books.clock);
+        Ok(tool)
     }
 
     fn tool_deadline(&self, admitted: &Admitted<'_>) -> Duration {
         let own = admitted.server.deadline();
-        self.settings.tool_deadline.map_or(own, |limit| limit.min(own))
+        self.books.settings.tool_deadline.map_or(own, |limit| limit.min(own))
     }
 
-    /// Step 6: what may be released of what the tool returned, stored before it is signed.
-    async fn settle(&self, admitted: &Admitted<'_>, done: Dispatched, trail: &mut Trail) -> Result<Ended, Stopped> {
-        let Dispatched { mut operation, tool } = done;
+    /// Step 6: what may be released of what the tool returned, and what it cost, stored before it is signed.
+    async fn settle(
+        &self,
+        call: &Call,
+        admitted: &Admitted<'_>,
+        tool: ToolRan,
+        guard: &mut PostAdmissionDropGuard,
+        trail: &mut Trail,
+    ) -> Result<(), Stopped> {
         if let Err(fault) = &tool.ran.outcome {
             trail.stopped = Some((admitted.server.component().name.clone(), fault.stop));
         }
+        let held = admitted.snapshot.exposure.as_ref();
+        let cost = held.map(|held| settle::cost(&tool, held, self.books.settings.prices.get(&call.server)));
         let deadline_ms = self.tool_deadline(admitted).as_millis();
         let ending = match settle::answer(tool, admitted.snapshot.effect_class, deadline_ms) {
             Answer::Output(output) => self.inspect(admitted, output, trail).await?,
@@ -301,16 +526,27 @@ impl Kernel {
             }
             Answer::Ended(ending) => *ending,
         };
-        trail.stage("hooks", &*self.clock);
-        if matches!(ending.terminal, State::Completed | State::DeniedAfterDelivery) {
-            let output = ending.output.as_ref().filter(|_| self.settings.outputs == Outputs::Kept);
-            let kept = output
-                .map(|output| Mutation::KeepOutput { operation: operation.record.id.clone(), bytes: output.to_kept() });
-            let delivery = ending.delivery;
-            let kept = kept.into_iter().collect();
-            operation.advance(&[State::Finalizing], |r| r.delivery = delivery, kept, Durability::Buffered).await?;
+        self.books.failpoint("hooks.after").await;
+        trail.stage("hooks", &*self.books.clock);
+        // A digest mismatch charges nothing; all other work is paid for, released or not.
+        let cost = match ending.terminal {
+            State::DeniedAfterDelivery => held.map(Cost::nothing),
+            _ => cost,
+        };
+        let is_durable = self.books.is_durable(guard.operation());
+        let owned = guard.owned();
+        owned.draft = Draft::of(call, trail, &self.books.settings.policy_hash);
+        let ending = owned.ending.insert(Ending { cost, ..ending });
+        if !matches!(ending.terminal, State::Completed | State::DeniedAfterDelivery) {
+            return Ok(());
         }
-        Ok(Ended { ending, operation: Some(operation) })
+        let operation = owned.operation.record.id.clone();
+        let bytes = is_durable.then(|| owned.draft.to_kept(Some(ending)));
+        let keep = bytes.map(|bytes| Mutation::KeepDraft { operation, bytes }).into_iter().collect();
+        let delivery = ending.delivery;
+        owned.operation.advance(&[State::Finalizing], |r| r.delivery = delivery, keep, Durability::Buffered).await?;
+        self.books.failpoint("finalizing.after").await;
+        Ok(())
     }
 
     /// The hooks, then revocation once more, then the grant's digest.
@@ -319,7 +555,7 @@ impl Kernel {
         let inspected = hooks::run(&self.plugins.hooks, snapshot, output.value, trail).await;
         let ending = Ending::inspected(inspected, output.format);
         let Some(released) = &ending.output else { return Ok(ending) };
-        if self.ledgers.durable.revoked_at(&snapshot.capability_id)?.is_some() {
+        if self.books.ledgers.durable.revoked_at(&snapshot.capability_id)?.is_some() {
             let denial = Denial::Revoked { id: snapshot.capability_id.clone() };
             return Ok(Ending::withheld(&denial, Delivery::Revoked));
         }
@@ -331,18 +567,88 @@ impl Kernel {
         }
         Ok(ending)
     }
+
+    /// Step 7: sign and close. Only then is output released.
+    async fn close(
+        &self,
+        call: &Call,
+        mut underway: Underway,
+        ending: Option<Ending>,
+        trail: &Trail,
+    ) -> Result<Response, KernelError> {
+        self.books.failpoint("close.before").await;
+        let draft = || Draft::of(call, trail, &self.books.settings.policy_hash);
+        let (receipt, ending) = match &mut underway.guard {
+            None => {
+                let (draft, ending) = (draft(), ending.expect("a call without an operation ends by what refused it"));
+                let receipt = self.books.sign(&draft, &ending, None)?;
+                self.books.close_request(&draft, &receipt, underway.fresh.as_ref()).await?;
+                (receipt, ending)
+            }
+            Some(guard) => {
+                let owned = guard.owned();
+                if let Some(refused) = ending {
+                    (owned.draft, owned.ending) = (draft(), Some(refused));
+                }
+                let ending = owned.ending.as_ref().expect("a call that was dispatched was settled");
+                let closed = self.books.end(&mut owned.operation, &owned.draft, ending, owned.fresh.as_ref()).await;
+                owned.close_failed = closed.is_err() && owned.dispatch_started;
+                (closed?, owned.ending.take().expect("it was there"))
+            }
+        };
+        // Nothing is awaited between the end that was recorded and this, but a test.
+        self.books.failpoint("close.after").await;
+        if let Some(guard) = underway.guard.take() {
+            guard.disarm();
+        }
+        Ok(answer(receipt, ending, call))
+    }
+
+    /// A refusal that leaves the request id with the meaning that it has.
+    async fn refuse(&self, call: &Call, trail: &Trail, denial: &Denial) -> Result<Response, KernelError> {
+        let draft = Draft::of(call, trail, &self.books.settings.policy_hash);
+        let ending = Ending::denied(denial);
+        let receipt = self.books.sign(&draft, &ending, None)?;
+        self.books.close_request(&draft, &receipt, None).await?;
+        Ok(answer(receipt, ending, call))
+    }
+}
+
+/// What became of a call whose operation waited for it.
+enum Resumed {
+    Answered(Box<Response>),
+    Goes(Box<Underway>),
+}
+
+fn answer(receipt: crate::receipt::SignedReceipt, ending: Ending, call: &Call) -> Response {
+    if let Some(reason) = ending.decision.reason() {
+        tracing::warn!(
+            request_id = call.request_id.as_str(),
+            receipt_id = receipt.id(),
+            verdict = ending.decision.verdict(),
+            reason,
+            "call not allowed"
+        );
+    }
+    let Ending { output, code, elicitations, .. } = ending;
+    Response { output, code, elicitations, ..Response::of(receipt) }
+}
+
+fn nonce_error(why: NonceRefusal) -> NonceError {
+    match why {
+        NonceRefusal::Expired => NonceError::Expired,
+        NonceRefusal::Full => NonceError::Full,
+        NonceRefusal::Used | NonceRefusal::NotOwner => NonceError::Replayed,
+    }
 }
 
 /// Whose counter ran out decides the reason.
 fn exhausted(counter: &CounterKey, snapshot: &Snapshot, trail: &mut Trail) -> Denial {
     match guards::owner(counter) {
         Some(guard) => guards::reservation_refused(guard, counter, trail),
+        None if *counter == admission::cap_counter(&snapshot.capability_id, snapshot.grant_index) => {
+            Denial::CostExhausted { id: snapshot.capability_id.clone() }
+        }
         None => Denial::InvocationsExhausted { id: snapshot.capability_id.clone() },
-    }
-}
-
-impl From<Ending> for Ended {
-    fn from(ending: Ending) -> Self {
-        Self { ending, operation: None }
     }
 }

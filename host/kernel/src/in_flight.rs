@@ -1,33 +1,38 @@
 //! One call per request id at a time: whoever comes second waits, and then finds the record of the first.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
 use crate::ledger::RequestKey;
 use crate::response::KernelError;
 
-/// The request ids under way. Bounded: each entry is one call being evaluated.
+/// The request ids under way. Bounded: each entry is one call being evaluated, or unwound.
 pub(crate) struct InFlight {
-    table: Mutex<HashMap<RequestKey, watch::Receiver<()>>>,
+    table: Arc<Table>,
     limit: usize,
 }
 
-/// The right to evaluate one request id. Dropping it wakes those who wait for it.
-pub(crate) struct Turn<'a> {
-    owner: &'a InFlight,
+type Table = Mutex<HashMap<RequestKey, watch::Receiver<()>>>;
+
+/// The right to evaluate one request id. When its last clone is dropped, those who wait for it are woken.
+#[derive(Clone)]
+pub(crate) struct Turn(#[expect(dead_code, reason = "it is held, and not looked at")] Arc<Held>);
+
+struct Held {
+    table: Arc<Table>,
     key: RequestKey,
     _done: watch::Sender<()>,
 }
 
 impl InFlight {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { table: Mutex::default(), limit }
+        Self { table: Arc::default(), limit }
     }
 
     /// Waits until nobody else evaluates this id, however often it is beaten to it.
-    pub(crate) async fn turn(&self, key: &RequestKey) -> Result<Turn<'_>, KernelError> {
+    pub(crate) async fn turn(&self, key: &RequestKey) -> Result<Turn, KernelError> {
         loop {
             let mut other = match self.try_turn(key) {
                 Ok(turn) => return turn,
@@ -38,8 +43,13 @@ impl InFlight {
         }
     }
 
-    fn try_turn(&self, key: &RequestKey) -> Result<Result<Turn<'_>, KernelError>, watch::Receiver<()>> {
-        let mut table = self.table();
+    /// The turn if nobody has it.
+    pub(crate) fn turn_now(&self, key: &RequestKey) -> Option<Turn> {
+        self.try_turn(key).ok()?.ok()
+    }
+
+    fn try_turn(&self, key: &RequestKey) -> Result<Result<Turn, KernelError>, watch::Receiver<()>> {
+        let mut table = lock(&self.table);
         if let Some(other) = table.get(key) {
             return Err(other.clone());
         }
@@ -48,18 +58,18 @@ impl InFlight {
         }
         let (done, other) = watch::channel(());
         table.insert(key.clone(), other);
-        Ok(Ok(Turn { owner: self, key: key.clone(), _done: done }))
-    }
-
-    /// A panic elsewhere leaves the table whole: each change is one insert or one remove.
-    fn table(&self) -> MutexGuard<'_, HashMap<RequestKey, watch::Receiver<()>>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        Ok(Ok(Turn(Arc::new(Held { table: self.table.clone(), key: key.clone(), _done: done }))))
     }
 }
 
-impl Drop for Turn<'_> {
+/// A panic elsewhere leaves the table whole: each change is one insert or one remove.
+fn lock(table: &Table) -> MutexGuard<'_, HashMap<RequestKey, watch::Receiver<()>>> {
+    table.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for Held {
     fn drop(&mut self) {
-        self.owner.table().remove(&self.key);
+        lock(&self.table).remove(&self.key);
     }
 }
 
@@ -96,7 +106,7 @@ mod tests {
             task.await.unwrap();
         }
         assert_eq!(finished.load(Ordering::SeqCst), 64);
-        assert!(calls.table().is_empty());
+        assert!(lock(&calls.table).is_empty());
     }
 
     #[tokio::test]

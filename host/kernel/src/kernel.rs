@@ -4,10 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::admission::{ParkedOperations, Recovered, Settler, Unwinds};
+use crate::books::Books;
 use crate::call::Call;
+use crate::cost::Price;
+use crate::failpoint::Failpoints;
 use crate::in_flight::InFlight;
 use crate::keys::Keypair;
 use crate::ledger::Ledger;
+use crate::money::Money;
 use crate::ports::{Clock, Guard, OutputHook, ToolServer};
 use crate::response::{DirectDispatchUnavailable, KernelError};
 use crate::verify::VerifiedTokens;
@@ -32,6 +37,63 @@ pub struct Settings {
     pub tool_deadline: Option<Duration>,
     /// Whether the output of a recorded call is kept, for a replay of its request id.
     pub outputs: Outputs,
+    /// Execution nonces.
+    pub nonce: NonceSettings,
+    /// What the calls of a server cost, by its name.
+    pub prices: BTreeMap<String, Price>,
+    /// Prepaid accounts.
+    pub accounts: Vec<AccountSettings>,
+    /// The most calls that may be recorded and not have ended, at one time: each has a place with the settler.
+    pub settler_places: usize,
+    /// Where a test stops; nowhere by default.
+    pub failpoints: Failpoints,
+}
+
+impl Settings {
+    /// What holds where a policy says nothing.
+    #[must_use]
+    pub fn new(policy_hash: String, trusted_issuers: Vec<String>) -> Self {
+        Self {
+            policy_hash,
+            trusted_issuers,
+            max_capability_ttl: 600,
+            durable_admission: DurableAdmission::default(),
+            guards_deadline: None,
+            tool_deadline: None,
+            outputs: Outputs::default(),
+            nonce: NonceSettings::default(),
+            prices: BTreeMap::new(),
+            accounts: Vec::new(),
+            settler_places: 1024,
+            failpoints: Failpoints::default(),
+        }
+    }
+}
+
+/// What the policy says of execution nonces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NonceSettings {
+    /// Whether a call stops before dispatch until its caller presents the nonce that it was given.
+    pub require: bool,
+    /// How long one is good, in seconds.
+    pub ttl_secs: u64,
+}
+
+impl Default for NonceSettings {
+    fn default() -> Self {
+        Self { require: false, ttl_secs: 30 }
+    }
+}
+
+/// A prepaid account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountSettings {
+    /// Its name.
+    pub name: String,
+    /// Whose calls it pays for: a public key, lower-case hex.
+    pub subject: String,
+    /// What it holds at first.
+    pub total: Money,
 }
 
 /// What becomes of the output of a recorded call.
@@ -76,28 +138,52 @@ pub struct Ledgers {
 
 /// The one way to a tool.
 pub struct Kernel {
-    pub(crate) settings: Settings,
-    pub(crate) signer: Keypair,
+    pub(crate) books: Arc<Books>,
     pub(crate) plugins: Plugins,
-    pub(crate) ledgers: Ledgers,
-    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) in_flight: InFlight,
     pub(crate) verified: VerifiedTokens,
+    pub(crate) unwinds: Unwinds,
+    pub(crate) parked: ParkedOperations,
 }
 
 impl Kernel {
-    /// A kernel that signs with `signer`.
-    #[must_use]
-    pub fn new(settings: Settings, signer: Keypair, plugins: Plugins, ledgers: Ledgers, clock: Arc<dyn Clock>) -> Self {
-        Self {
-            settings,
-            signer,
+    /// A kernel that signs with `signer`, and the settler that ends what dropped calls leave: it has to be run for as long
+    /// as there are calls. [`Kernel::recover`] comes before the first of them.
+    ///
+    /// # Errors
+    /// The policy requires nonces, and the ledger would forget them.
+    pub fn new(
+        settings: Settings,
+        signer: Keypair,
+        plugins: Plugins,
+        ledgers: Ledgers,
+        clock: Arc<dyn Clock>,
+    ) -> Result<(Self, Settler), KernelError> {
+        if settings.nonce.require && !ledgers.durable.outlives_the_process() {
+            return Err(KernelError::VolatileNonces);
+        }
+        let places = settings.settler_places;
+        let books = Arc::new(Books { settings, signer, ledgers, clock });
+        let (unwinds, settler) = Settler::new(books.clone(), places);
+        let kernel = Self {
+            books,
             plugins,
-            ledgers,
-            clock,
             in_flight: InFlight::new(MAX_IN_FLIGHT),
             verified: VerifiedTokens::default(),
-        }
+            unwinds,
+            parked: ParkedOperations::default(),
+        };
+        Ok((kernel, settler))
+    }
+
+    /// Ends what an earlier run left open, and opens the policy's accounts. To be awaited before anything is served.
+    ///
+    /// # Errors
+    /// The ledger does not take it, or an account of the policy holds less than was spent from it.
+    pub async fn recover(&self) -> Result<Recovered, KernelError> {
+        let recovered = self.books.recover(&self.parked).await?;
+        self.books.open_accounts().await?;
+        Ok(recovered)
     }
 
     /// There is no direct dispatch: [`Kernel::evaluate`] is the only way to a tool.
@@ -112,13 +198,5 @@ impl Kernel {
     #[must_use]
     pub fn plugins(&self) -> &Plugins {
         &self.plugins
-    }
-
-    /// A fresh id: `prefix` and a UUIDv7.
-    pub(crate) fn new_id(&self, prefix: &str) -> Result<String, KernelError> {
-        let mut random = [0; 10];
-        getrandom::fill(&mut random).map_err(|e| KernelError::Entropy(e.to_string()))?;
-        let id = uuid::Builder::from_unix_timestamp_millis(self.clock.now_ms(), &random).into_uuid();
-        Ok(format!("{prefix}{id}"))
     }
 }

@@ -19,13 +19,16 @@
 #![forbid(unsafe_code)]
 
 pub mod admission;
+mod books;
 pub mod call;
 pub mod canonical;
 pub mod capability;
-mod close;
+mod cost;
 pub mod denial;
+mod draft;
 mod evaluate;
 pub mod facts;
+pub mod failpoint;
 mod guards;
 mod hooks;
 mod in_flight;
@@ -33,13 +36,18 @@ mod kernel;
 pub mod keys;
 pub mod ledger;
 pub mod money;
+pub mod nonce;
 pub mod operation;
+mod operator;
 pub mod ports;
 pub mod receipt;
 mod replay;
+pub mod reservation;
 pub mod response;
 mod settle;
 mod trail;
 mod verify;
 
-pub use kernel::{DurableAdmission, Kernel, Ledgers, Outputs, Plugins, Settings};
+pub use cost::Price;
+pub use kernel::{AccountSettings, DurableAdmission, Kernel, Ledgers, NonceSettings, Outputs, Plugins, Settings};
+pub use operator::{Resolution, Unresolved};

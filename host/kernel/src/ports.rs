@@ -318,6 +318,9 @@ pub trait ToolServer: Send + Sync {
     /// The most time a call may take.
     fn deadline(&self) -> Duration;
 
+    /// The most fuel a call may take.
+    fn fuel_limit(&self) -> u64;
+
     /// Runs a tool. Only a dispatch commit makes the [`Committed`] that this consumes.
     fn call(&self, committed: Committed, invocation: Invocation) -> BoxFuture<'_, ToolRan>;
 }

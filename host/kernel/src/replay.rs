@@ -7,11 +7,12 @@ use crate::canonical::{self, Bounds};
 use crate::denial::Denial;
 use crate::kernel::Kernel;
 use crate::ledger::{LedgerError, RequestKey, RequestOutcome, RequestRecord};
-use crate::operation::OperationId;
+use crate::operation::{Operation, OperationId};
 use crate::receipt::{Decision, SignedReceipt};
 use crate::response::{Origin, Output, Response};
 
 /// A request id that means nothing yet, or nothing any more.
+#[derive(Clone)]
 pub(crate) struct Fresh {
     pub(crate) key: RequestKey,
     /// What is stored for it now.
@@ -22,13 +23,15 @@ pub(crate) struct Fresh {
 /// What the ledger knows of a request id.
 pub(crate) enum Known {
     Fresh(Fresh),
+    /// Its operation waits for it.
+    Parked(Box<Operation>),
     Finished(Box<Response>),
     Conflict(Denial),
 }
 
 impl Kernel {
     pub(crate) fn look_up(&self, call: &Call, key: RequestKey) -> Result<Known, LedgerError> {
-        let Some(record) = self.ledgers.durable.request(&key)? else {
+        let Some(record) = self.books.request(&key)? else {
             return Ok(Known::Fresh(Fresh { key, expected: None, attempt: 1 }));
         };
         if let RequestOutcome::Unwound = record.outcome {
@@ -48,7 +51,16 @@ impl Kernel {
             RequestOutcome::Closed { operation, receipt_id } => {
                 self.recorded(operation.as_ref(), &receipt_id).map(|r| Known::Finished(Box::new(r)))
             }
-            outcome => Ok(Known::Conflict(Denial::Admission(format!(
+            RequestOutcome::Open { operation } => match self.books.ledgers.durable.operation(&operation)? {
+                Some(operation) if operation.parked.is_some() && operation.state.is_before_dispatch() => {
+                    Ok(Known::Parked(Box::new(operation)))
+                }
+                _ => Ok(Known::Conflict(Denial::Admission(format!(
+                    "request id {} was left open by an earlier run, operation {operation}; its outcome is not known",
+                    call.request_id.as_str(),
+                )))),
+            },
+            outcome @ RequestOutcome::Unwound => Ok(Known::Conflict(Denial::Admission(format!(
                 "request id {} was left open by an earlier run, {}; its outcome is not known",
                 call.request_id.as_str(),
                 describe(&outcome)
@@ -57,8 +69,8 @@ impl Kernel {
     }
 
     /// The answer that was given before.
-    fn recorded(&self, operation: Option<&OperationId>, receipt_id: &str) -> Result<Response, LedgerError> {
-        let ledger = &self.ledgers.durable;
+    pub(crate) fn recorded(&self, operation: Option<&OperationId>, receipt_id: &str) -> Result<Response, LedgerError> {
+        let ledger = &self.books.ledgers.durable;
         let damaged = |what: &str| LedgerError::Damaged(format!("receipt {receipt_id}: {what}"));
         let record = ledger.receipt(receipt_id)?.ok_or_else(|| damaged("it is missing"))?;
         let code = record["metadata"]["chio_host"]["code"].as_str().map(str::to_owned);
@@ -71,7 +83,7 @@ impl Kernel {
             }
             _ => None,
         };
-        Ok(Response { receipt: receipt.into(), output, code, elicitations: Vec::new(), origin: Origin::Replayed })
+        Ok(Response { output, code, origin: Origin::Replayed, ..Response::of(receipt) })
     }
 }
 

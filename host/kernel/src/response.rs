@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::ledger::LedgerError;
+use crate::nonce::ExecutionNonce;
 use crate::ports::{Elicitation, OutputFormat};
 use crate::receipt::{Decision, SignedReceipt};
 
@@ -17,6 +20,8 @@ pub struct Response {
     pub code: Option<String>,
     /// Addresses that the user has to visit before a new call can succeed.
     pub elicitations: Vec<Elicitation>,
+    /// What the caller has to present with the same request id, where the call waits for that.
+    pub nonce: Option<ExecutionNonce>,
     /// Whether this call did something, or an earlier one with the same id.
     pub origin: Origin,
 }
@@ -31,7 +36,7 @@ pub enum Origin {
 }
 
 /// What is released to the caller.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Output {
     /// The value, hooks applied.
     pub value: serde_json::Value,
@@ -40,6 +45,18 @@ pub struct Output {
 }
 
 impl Response {
+    /// A fresh one that says no more than its receipt.
+    pub(crate) fn of(receipt: SignedReceipt) -> Self {
+        Self {
+            receipt: receipt.into(),
+            output: None,
+            code: None,
+            elicitations: Vec::new(),
+            nonce: None,
+            origin: Origin::Fresh,
+        }
+    }
+
     /// What was decided.
     #[must_use]
     pub fn decision(&self) -> &Decision {
@@ -59,6 +76,12 @@ pub enum KernelError {
         /// The bound.
         limit: usize,
     },
+    /// An operation that is open cannot be ended.
+    #[error("it cannot be ended: {0}")]
+    Unresolvable(String),
+    /// The policy requires nonces, and the ledger would forget which were used.
+    #[error("the policy requires execution nonces, and this ledger forgets which were used when its process ends")]
+    VolatileNonces,
     /// The system gives no randomness.
     #[error("no randomness for a new id: {0}")]
     Entropy(String),

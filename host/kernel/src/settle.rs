@@ -1,21 +1,23 @@
 //! From what the tool answered to how the call ends: hooks, revocation, the grant's digest.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::admission::{CleanupFault, POST_DISPATCH_URL_ELICITATION_REASON};
 use crate::call::EffectClass;
 use crate::canonical::{self, printable};
+use crate::cost::{Cost, Price};
 use crate::denial::Denial;
 use crate::hooks::Inspected;
+use crate::money::Money;
 use crate::operation::{Delivery, State};
 use crate::ports::{Elicitation, Entry, Fault, OutputFormat, Stop, ToolError, ToolOutput, ToolRan};
 use crate::receipt::{Decision, KERNEL};
 use crate::response::Output;
 
-/// The reason of a call whose tool sent the user elsewhere (the second seed's constant).
-pub(crate) const URL_ELICITATION: &str = "tool server returned URL elicitation after dispatch; outcome is unknown";
-
 /// Whether the tool did anything, as the receipt says it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Effect {
     /// It was never entered.
     None,
@@ -35,20 +37,51 @@ impl Effect {
     }
 }
 
-/// How a call ends, before it is signed.
-#[derive(Debug)]
+/// How a call ends, before it is signed. What `finalizing` stores of it is enough to sign it later.
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Ending {
     pub(crate) decision: Decision,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) code: Option<String>,
     pub(crate) effect: Effect,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) output: Option<Output>,
+    #[serde(skip)]
     pub(crate) elicitations: Vec<Elicitation>,
     /// Where its operation ends.
     pub(crate) terminal: State,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) delivery: Option<Delivery>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cost: Option<Cost>,
+    /// Reversals that failed.
+    #[serde(skip)]
+    pub(crate) cleanup: Vec<CleanupFault>,
+    /// Whether it is signed by a recovery.
+    #[serde(skip)]
+    pub(crate) recovered: bool,
+    /// Whether its output is kept, because nobody was given it.
+    #[serde(skip)]
+    pub(crate) kept: bool,
 }
 
 impl Ending {
+    /// An end before dispatch, with nothing to release.
+    pub(crate) fn new(decision: Decision, code: &str, effect: Effect) -> Self {
+        let terminal = State::CompensatedBeforeDispatch;
+        Self { decision, code: Some(code.to_owned()), effect, terminal, ..Self::passed(None) }
+    }
+
+    /// The same end, whose output no caller was given.
+    pub(crate) fn unreleased(self) -> Self {
+        Self { kept: true, ..self }
+    }
+
+    /// SHA-256 of the canonical JSON of what is released, lower-case hex.
+    pub(crate) fn content_hash(&self) -> String {
+        canonical::hash(self.output.as_ref().map_or(&Value::Null, |o| &o.value))
+    }
+
     /// An allow, without output: a check that passed.
     pub(crate) fn passed(output: Option<Output>) -> Self {
         Self {
@@ -59,6 +92,10 @@ impl Ending {
             elicitations: Vec::new(),
             terminal: State::Completed,
             delivery: None,
+            cost: None,
+            cleanup: Vec::new(),
+            recovered: false,
+            kept: false,
         }
     }
 
@@ -119,12 +156,23 @@ pub(crate) enum Answer {
     Ended(Box<Ending>),
 }
 
+/// What a run of a tool came to, of the money that was held for it. A tool that was never entered costs nothing.
+pub(crate) fn cost(tool: &ToolRan, held: &Money, price: Option<&Price>) -> Cost {
+    let fuel = tool.ran.fuel;
+    match (tool.entry, &tool.ran.outcome) {
+        (_, Ok(Ok(output))) => Cost::of(held, price, fuel, output.cost.clone()),
+        (_, Ok(Err(ToolError::Failed(_)))) => Cost::of(held, price, fuel, None),
+        (Entry::Never, Err(_)) => Cost::nothing(held),
+        (_, Ok(Err(_))) | (Entry::Entered, Err(_)) => Cost::of_work(held, price, fuel),
+    }
+}
+
 /// Sorts a run of a tool.
 pub(crate) fn answer(tool: ToolRan, effect_class: EffectClass, deadline_ms: u128) -> Answer {
     let ended = |ending| Answer::Ended(Box::new(ending));
     match (tool.entry, tool.ran.outcome) {
         (_, Ok(Ok(output))) => Answer::Output(output),
-        (_, Ok(Err(error))) => returned_error(error, effect_class),
+        (_, Ok(Err(error))) => returned_error(error),
         (Entry::Never, Err(fault)) => {
             let denial = stopped(&fault, deadline_ms);
             ended(Ending { terminal: State::NotAcceptedAfterDispatchCommit, ..Ending::denied(&denial) })
@@ -136,14 +184,14 @@ pub(crate) fn answer(tool: ToolRan, effect_class: EffectClass, deadline_ms: u128
     }
 }
 
-fn returned_error(error: ToolError, effect_class: EffectClass) -> Answer {
+fn returned_error(error: ToolError) -> Answer {
     let (message, code) = match error {
         ToolError::InvalidArguments(m) => (format!("invalid arguments: {m}"), "tool.invalid_arguments"),
         ToolError::FailedBeforeEffect(m) => (m, "tool.failed_before_effect"),
         ToolError::Failed(m) => (m, "tool.failed"),
         ToolError::UrlElicitation(elicitations) => {
-            let effect = after_entry(effect_class);
-            let ending = Ending::incomplete("tool.url_elicitation".into(), URL_ELICITATION.into(), effect);
+            let reason = POST_DISPATCH_URL_ELICITATION_REASON.into();
+            let ending = Ending::incomplete("tool.url_elicitation".into(), reason, Effect::Unknown);
             return Answer::Ended(Box::new(Ending { elicitations, ..ending }));
         }
     };

@@ -68,7 +68,7 @@ impl Trail {
     }
 
     /// Microseconds by stage.
-    pub(crate) fn timings(&self) -> Value {
+    fn timings(&self) -> Value {
         let mut from = self.started_us;
         let mut timings = Map::new();
         for (name, at) in &self.stages {
@@ -78,13 +78,35 @@ impl Trail {
         Value::Object(timings)
     }
 
-    pub(crate) fn components(&self) -> Vec<Value> {
+    /// What the receipt says of it under `metadata.chio_host`.
+    pub(crate) fn notes(&self) -> Value {
+        let mut notes = json!({ "timings_us": self.timings() });
+        if !self.runs.is_empty() {
+            notes["components"] = self.components().into();
+        }
+        if !self.hooks.is_empty() {
+            notes["hooks"] = self.hook_notes().into();
+        }
+        if let Some((name, stop)) = &self.stopped {
+            notes["stopped"] = json!({ "component": name, "by": stop.as_str() });
+        }
+        notes
+    }
+
+    /// The counters that guards saw, for the replay record.
+    pub(crate) fn counters_seen(&self) -> Value {
+        let view = |c: &CounterView| json!({ "name": c.name, "window_seconds": c.window_seconds, "used": c.used });
+        let of_guard = |(guard, seen): &(String, Vec<CounterView>)| json!({ "guard": guard, "seen": seen.iter().map(view).collect::<Vec<_>>() });
+        self.counters.iter().map(of_guard).collect()
+    }
+
+    fn components(&self) -> Vec<Value> {
         let show =
             |(c, fuel): &(Component, u64)| json!({ "role": c.role, "name": c.name, "digest": c.digest, "fuel": fuel });
         self.runs.iter().map(show).collect()
     }
 
-    pub(crate) fn hook_notes(&self) -> Vec<Value> {
+    fn hook_notes(&self) -> Vec<Value> {
         let show = |note: &HookNote| {
             let mut shown = json!({ "name": note.name, "verdict": note.verdict });
             if !note.what.is_empty() {

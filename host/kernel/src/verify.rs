@@ -7,6 +7,7 @@ use crate::call::{Call, Snapshot};
 use crate::capability::{CapabilityToken, Grant};
 use crate::denial::Denial;
 use crate::facts::Fact;
+use crate::reservation::RuntimeReservation;
 
 /// How many verified tokens are remembered.
 const REMEMBERED: usize = 1024;
@@ -89,8 +90,10 @@ pub(crate) fn output_digest(grant: &Grant) -> Option<String> {
 
 /// Whether the snapshot's call is free of everything that has to outlive the process.
 pub(crate) fn leaves_nothing_to_lose(grant: &Grant, snapshot: &Snapshot) -> bool {
-    grant.max_invocations.is_none()
-        && grant.max_cost_per_invocation.is_none()
-        && grant.max_total_cost.is_none()
-        && snapshot.exposure.is_none()
+    grant.max_invocations.is_none() && snapshot.exposure.is_none() && reservations(grant).is_empty()
+}
+
+/// The single-use ids that the grant names. Its constraints were checked before, so those that name one can be read.
+pub(crate) fn reservations(grant: &Grant) -> Vec<RuntimeReservation> {
+    grant.constraints.iter().filter_map(|c| c.reservation().ok().flatten()).collect()
 }

@@ -27,7 +27,7 @@ fn run(runtime: &Runtime, ledger: &Arc<dyn Ledger>, callers: u64, durability: Du
                         let capability_id = format!("{durability:?}-{callers}-{caller}-{n}");
                         let mutations = vec![Mutation::Revoke { capability_id, at: n }];
                         let lease_epoch = ledger.lease_epoch();
-                        let transition = Transition { lease_epoch, operation: None, mutations };
+                        let transition = Transition::of(lease_epoch, mutations);
                         ledger.apply(transition, durability).await.unwrap();
                         applied.fetch_add(1, Ordering::Relaxed);
                         if Instant::now() > until {

@@ -1,12 +1,13 @@
 //! What a transition does, whatever keeps the rows.
 
 use chio_host_kernel::ledger::{
-    Applied, Claim, Hold, HoldState, LogEntry, Mutation, OperationWrite, Refused, RequestKey, Transition, check,
+    Applied, Claim, Hold, HoldPart, HoldState, LogEntry, Mutation, OperationWrite, Refused, RequestKey, Transition,
+    check,
 };
 use chio_host_kernel::receipt::SignedReceipt;
 
-use crate::claims;
 use crate::rows::Rows;
+use crate::{accounts, claims, nonces, reservations};
 
 /// The longest counter key, in bytes. Keys are kept as they are, because they are listed in order, and the pages that
 /// hold them are bounded.
@@ -26,7 +27,12 @@ pub(crate) fn apply<R: Rows>(rows: &mut R, transition: &Transition) -> Result<Ap
     }
     match (write, stored) {
         (Some(write), None) => rows.insert_operation(&write.record)?,
-        (Some(write), Some(_)) => rows.update_operation(&write.record)?,
+        (Some(write), Some(_)) => {
+            rows.update_operation(&write.record)?;
+            if write.record.state.is_terminal() {
+                rows.remove_draft(&write.record.id)?;
+            }
+        }
         (None, _) => {}
     }
     Ok(applied)
@@ -52,12 +58,21 @@ fn mutate<R: Rows>(
             hold.state = HoldState::Committed;
             rows.put_hold(&hold)
         }
-        Mutation::SettleHold { id } => {
-            find_hold(rows, id, HoldState::Committed)?;
-            rows.remove_hold(id)
+        Mutation::SettleHold { id, realized } => close(rows, id, HoldState::Committed, *realized),
+        Mutation::ReleaseHold { id, part } => release(rows, id, *part),
+        Mutation::FreezeHold { id } => {
+            let mut hold = find_hold(rows, id, HoldState::Committed)?;
+            hold.state = HoldState::Frozen;
+            rows.put_hold(&hold)
         }
-        Mutation::ReleaseHold { id } => close_and_give_back(rows, id, HoldState::Held),
-        Mutation::ReverseHold { id } => close_and_give_back(rows, id, HoldState::Committed),
+        Mutation::ResolveHold { id, realized } => close(rows, id, HoldState::Frozen, *realized),
+        Mutation::SetAccount { name, base, total } => accounts::set(rows, name, *base, total),
+        Mutation::ReserveNonce { nonce, operation, now } => nonces::reserve(rows, nonce, operation, *now),
+        Mutation::ConsumeNonce { nonce, operation } => nonces::consume(rows, nonce, operation),
+        Mutation::RollBackNonce { nonce, operation } => nonces::roll_back(rows, nonce, operation),
+        Mutation::TakeReservation { reservation, operation } => reservations::take(rows, reservation, operation),
+        Mutation::ReleaseReservation { reservation, operation } => reservations::release(rows, reservation, operation),
+        Mutation::KeepDraft { operation, bytes } => rows.put_draft(operation, bytes),
         Mutation::KeepOutput { operation, bytes } => rows.put_output(operation, bytes),
         Mutation::AppendReceipt { receipt, replay } => {
             applied.entries.push(append(rows, receipt, replay.as_deref())?);
@@ -84,7 +99,8 @@ fn take_hold<R: Rows>(rows: &mut R, write: Option<&OperationWrite>, hold: &Hold)
         return Err(wrong_state(&hold.id, "new", name(there.state)).into());
     }
     let mut taken = hold.clone();
-    for claim in &mut taken.claims {
+    let cap = taken.charge.as_mut().and_then(|charge| charge.cap.as_mut());
+    for claim in taken.claims.iter_mut().chain(cap) {
         if claim.counter.as_str().len() > MAX_COUNTER_KEY {
             return Err(inconsistent("a counter's key is longer than 400 bytes").into());
         }
@@ -93,15 +109,42 @@ fn take_hold<R: Rows>(rows: &mut R, write: Option<&OperationWrite>, hold: &Hold)
         // The window that it was really taken in, so that it is given back there and nowhere else.
         claim.window = counter.window;
     }
+    if let Some(charge) = &taken.charge {
+        accounts::hold(rows, charge)?;
+    }
     rows.put_hold(&taken)
 }
 
-fn close_and_give_back<R: Rows>(rows: &mut R, id: &str, expected: HoldState) -> Result<(), R::Error> {
+/// Closes a hold whose call was dispatched. Its claims stay used; of its charge, what was not realized is free again.
+fn close<R: Rows>(rows: &mut R, id: &str, expected: HoldState, realized: u64) -> Result<(), R::Error> {
     let hold = find_hold(rows, id, expected)?;
-    for claim in &hold.claims {
-        give_back(rows, claim)?;
+    if let Some(charge) = &hold.charge {
+        let Some(unused) = charge.amount.units.checked_sub(realized) else {
+            let why = "more is settled than its hold sets aside";
+            return Err(Refused::Inconsistent { id: hold.operation, why }.into());
+        };
+        accounts::settle(rows, charge, realized)?;
+        if let Some(cap) = &charge.cap {
+            give_back(rows, &Claim { amount: unused, ..cap.clone() })?;
+        }
+    } else if realized > 0 {
+        return Err(Refused::Inconsistent { id: hold.operation, why: "its hold sets no money aside" }.into());
     }
     rows.remove_hold(id)
+}
+
+fn release<R: Rows>(rows: &mut R, id: &str, part: HoldPart) -> Result<(), R::Error> {
+    let mut hold = find_hold(rows, id, HoldState::Held)?;
+    if part != HoldPart::Claims
+        && let Some(charge) = hold.charge.take()
+    {
+        accounts::settle(rows, &charge, 0)?;
+        charge.cap.iter().try_for_each(|cap| give_back(rows, cap))?;
+    }
+    if part != HoldPart::Charge {
+        std::mem::take(&mut hold.claims).iter().try_for_each(|claim| give_back(rows, claim))?;
+    }
+    if hold.charge.is_none() && hold.claims.is_empty() { rows.remove_hold(id) } else { rows.put_hold(&hold) }
 }
 
 fn give_back<R: Rows>(rows: &mut R, claim: &Claim) -> Result<(), R::Error> {
@@ -145,5 +188,6 @@ fn name(state: HoldState) -> &'static str {
     match state {
         HoldState::Held => "held",
         HoldState::Committed => "committed",
+        HoldState::Frozen => "frozen",
     }
 }

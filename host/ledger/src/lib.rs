@@ -8,11 +8,18 @@
 
 #![forbid(unsafe_code)]
 
+mod accounts;
 mod apply;
 mod claims;
 mod disk;
 mod memory;
+mod nonces;
+mod reservations;
 mod rows;
 
-pub use disk::{OpenError, SledLedger};
+pub use disk::{OpenError, Options, SledLedger};
 pub use memory::MemoryLedger;
+
+/// The most nonce marks that are kept at one time, unless a ledger is made with another limit. With the longest lifetime
+/// that a policy can give a nonce, an hour, it admits 291 calls a second; with the 30 s of the default, 34,952.
+pub const NONCE_LIMIT: u64 = 1 << 20;

@@ -9,10 +9,6 @@ use crate::problem::Report;
 /// Something that a policy uses and this version does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feature {
-    /// A price, an account, or a cap on costs.
-    Money,
-    /// `kernel.nonce.require: true`.
-    Nonce,
     /// `dpop_required: true`.
     ProofOfPossession,
     /// `signer`.
@@ -25,10 +21,6 @@ pub(crate) fn refuse_unavailable(document: &Document, report: &Report) {
         report.at(
             &used.spot,
             match used.value {
-                Feature::Money => {
-                    "money holds are not available in this version; remove prices, accounts and cost caps"
-                }
-                Feature::Nonce => "execution nonces are not available in this version; remove it, or say false",
                 Feature::ProofOfPossession => {
                     "proof of possession is not available in this version; remove it, or say false"
                 }

@@ -30,7 +30,7 @@ pub use load::{load, load_str};
 pub use manifest::Manifest;
 pub use policy::{
     Access, Account, CapabilityTemplate, Component, Deadlines, DurableAdmission, KernelPolicy, NoncePolicy, Origin,
-    Plugin, Policy, Preopen, Price, Retention, Server, TemplateGrant,
+    Plugin, Policy, Preopen, Retention, Server, TemplateGrant,
 };
 pub use problem::{MAX_PROBLEMS, Problem, Problems};
 pub use protected::{Exposure, Protected};

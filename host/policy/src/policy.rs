@@ -5,9 +5,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use chio_host_kernel::Price;
 use chio_host_kernel::capability::{Grant, Scope};
 use chio_host_kernel::facts::ArgumentFact;
-use chio_host_kernel::money::{Currency, Money};
+use chio_host_kernel::money::Money;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -211,27 +212,6 @@ pub struct Preopen {
     pub access: Access,
 }
 
-/// What a server's calls cost, in minor units.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Price {
-    /// For each call.
-    pub per_call: u64,
-    /// For each million units of fuel.
-    pub per_million_fuel: u64,
-    /// ISO 4217.
-    pub currency: Currency,
-}
-
-impl Price {
-    /// The most that a call with this fuel limit can cost, rounded up; `None` where it does not fit.
-    #[must_use]
-    pub fn at_most(&self, fuel: u64) -> Option<Money> {
-        let for_fuel = (u128::from(fuel) * u128::from(self.per_million_fuel)).div_ceil(1_000_000);
-        let units = u64::try_from(for_fuel).ok()?.checked_add(self.per_call)?;
-        Some(Money { units, currency: self.currency.clone() })
-    }
-}
-
 /// A prepaid account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Account {
@@ -239,7 +219,7 @@ pub struct Account {
     pub name: String,
     /// What it holds at first.
     pub total: Money,
-    /// Whose it is: a public key, lower-case hex.
+    /// Whose it is: a public key, lower-case hex. None for the host's own agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
 }

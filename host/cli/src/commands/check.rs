@@ -34,6 +34,7 @@ pub(crate) fn run(common: &Common, args: CheckArgs) -> Result<Outcome, CliError>
         if let Some(output) = response.output.as_ref().filter(|_| full) {
             fields.push(("output", output.value.clone()));
         }
+        host.close().await;
         print::fields(common.format, &fields)?;
         Ok(target::outcome(&response))
     })

@@ -98,6 +98,7 @@ pub(crate) fn run(common: &Common, _args: &DemoArgs) -> Result<Outcome, CliError
             responses.push(response);
         }
         verify(common.format, &responses)?;
+        host.close().await;
         Ok(if as_expected { Outcome::Done } else { Outcome::Failed })
     })
 }

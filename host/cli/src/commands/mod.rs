@@ -7,5 +7,6 @@ pub(crate) mod demo;
 pub(crate) mod init;
 pub(crate) mod plugin;
 pub(crate) mod receipt;
+pub(crate) mod recover;
 pub(crate) mod run;
 mod target;

@@ -21,9 +21,9 @@ pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<Outcome, CliError> 
         tracing::info!(policy_hash = host.policy_hash, tools, "serving MCP on stdin and stdout");
         let tokens = Arc::new(AgentTokens { wallet: host.wallet.clone(), agent: host.agent.clone() });
         let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-        mcp::serve(host.kernel.clone(), tokens, input, output, stop_asked())
-            .await
-            .map_err(|e| CliError::Mcp(e.to_string()))
+        let served = mcp::serve(host.kernel.clone(), tokens, input, output, stop_asked()).await;
+        host.close().await;
+        served.map_err(|e| CliError::Mcp(e.to_string()))
     })?;
     Ok(Outcome::Done)
 }

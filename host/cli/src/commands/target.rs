@@ -28,12 +28,18 @@ pub(super) fn call(host: &Host, target: &Target, mode: Mode) -> Result<Call, Cli
 }
 
 fn arguments(params: &str) -> Result<Arguments, CliError> {
-    match params.strip_prefix('@') {
-        None => Ok(Arguments::parse(params.as_bytes())?),
-        Some(path) => {
-            let text = read_bounded(Path::new(path), Bounds::ARGUMENTS.bytes)?;
-            Arguments::parse(&text).map_err(|e| CliError::path(path, e))
-        }
+    let text = text_or_file(params, Bounds::ARGUMENTS.bytes)?;
+    Arguments::parse(&text).map_err(|e| match params.strip_prefix('@') {
+        Some(path) => CliError::path(path, e),
+        None => e.into(),
+    })
+}
+
+/// What was typed, or what stands in the file that `@FILE` names.
+pub(super) fn text_or_file(typed: &str, limit: usize) -> Result<Vec<u8>, CliError> {
+    match typed.strip_prefix('@') {
+        None => Ok(typed.as_bytes().to_vec()),
+        Some(path) => read_bounded(Path::new(path), limit),
     }
 }
 

@@ -7,9 +7,11 @@ use chio_host_kernel::canonical::{self, printable};
 use chio_host_kernel::ports::{Elicitation, OutputFormat};
 use chio_host_kernel::receipt::{Decision, ReceiptBody};
 use chio_host_kernel::response::{Origin, Output, Response};
-use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
-use serde_json::Value;
+use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData, MetaObject};
+use serde_json::{Value, json};
 
+/// MCP's code for an error that names addresses to visit.
+const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
 /// How long one of a tool's texts may be in a refusal, in bytes.
 const MAX_TEXT: usize = 2048;
 
@@ -29,12 +31,30 @@ pub(super) fn failed(text: String) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
+/// The protocol's way to send a user somewhere first (MCP, "URL elicitation required"). The retry is a new call.
+pub(super) fn visit_first(response: &Response) -> ErrorData {
+    let visit = |e: &Elicitation| {
+        json!({
+            "mode": "url",
+            "elicitationId": printable(&e.id, MAX_TEXT),
+            "url": printable(&e.url, MAX_TEXT),
+            "message": printable(&e.message, MAX_TEXT),
+        })
+    };
+    let elicitations: Vec<_> = response.elicitations.iter().map(visit).collect();
+    let data = json!({ "elicitations": elicitations, "_meta": meta(response) });
+    ErrorData::new(URL_ELICITATION_REQUIRED, refusal(response), Some(data))
+}
+
 fn meta(response: &Response) -> MetaObject {
     let mut meta = MetaObject::new();
     meta.insert("chio/receipt-id".to_owned(), response.receipt.id().into());
     meta.insert("chio/verdict".to_owned(), response.decision().verdict().into());
     if let Some(code) = &response.code {
         meta.insert("chio/code".to_owned(), code.as_str().into());
+    }
+    if let Some(nonce) = &response.nonce {
+        meta.insert("chio/nonce".to_owned(), json!(nonce));
     }
     if response.origin == Origin::Replayed {
         meta.insert("chio/replayed".to_owned(), true.into());
@@ -100,6 +120,9 @@ fn testimony(body: &ReceiptBody, guard: &str) -> Option<String> {
 
 fn awaited(guard: &str, code: Option<&str>) -> String {
     match code {
+        Some("nonce.pending") => {
+            "awaits: the same request id once more, with the nonce that comes with this answer".to_owned()
+        }
         Some("hook.escalated") => format!("awaits: the release of the output by an approver, which {guard} asks for"),
         _ => format!("awaits: an approver's approval of this call, which {guard} asks for"),
     }

@@ -1,7 +1,9 @@
 //! From a `tools/call` to the [`Call`] that the kernel mediates.
 
-use chio_host_kernel::call::{Arguments, Call, RequestId};
+use chio_host_kernel::call::{AdmissionMetadata, Arguments, Call, MAX_RESERVATIONS, RequestId};
 use chio_host_kernel::canonical::{Bounds, printable};
+use chio_host_kernel::nonce::ExecutionNonce;
+use chio_host_kernel::reservation::{ReservationKind, RuntimeReservation};
 use rmcp::model::{self, JsonObject};
 use serde_json::Value;
 use uuid::Uuid;
@@ -11,6 +13,12 @@ use super::catalog::Target;
 
 /// The metadata key under which a client may name the call itself, so that it can ask again for the answer.
 const REQUEST_ID: &str = "chio/request-id";
+/// The metadata key of the nonce that an earlier answer to the same request id handed out.
+const NONCE: &str = "chio/nonce";
+/// The metadata key of single-use ids that the call takes: an object from kinds to ids.
+const RESERVATIONS: &str = "chio/reservations";
+/// What a client may send of ours.
+const KNOWN: [&str; 3] = [REQUEST_ID, NONCE, RESERVATIONS];
 /// What reserved metadata keys begin with, in any letter case.
 const RESERVED: &str = "chio";
 
@@ -18,8 +26,11 @@ const RESERVED: &str = "chio";
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(super) enum NotAsked {
     /// A reserved metadata key that means nothing.
-    #[error("the metadata key \"{0}\" is reserved; the only one that a client may send is \"{REQUEST_ID}\"")]
+    #[error("the metadata key \"{0}\" is reserved; a client may send {known}", known = KNOWN.join(", "))]
     Reserved(String),
+    /// What stands under a key that we know is not what belongs there.
+    #[error("the metadata key \"{0}\": {1}")]
+    Metadata(&'static str, String),
     /// The client's id for the call is unusable.
     #[error("the metadata key \"{REQUEST_ID}\": {0}")]
     RequestId(String),
@@ -53,6 +64,7 @@ impl Asking<'_> {
     /// The call, with a token of the agent.
     pub(super) fn into_call(self, tokens: &dyn Tokens) -> Result<Call, NotAsked> {
         let request_id = self.request_id()?;
+        let admission = self.admission()?;
         let arguments = Arguments::new(Value::Object(self.arguments))?;
         let (actual, limit) = (arguments.canonical().len(), Bounds::ARGUMENTS.bytes);
         if actual > limit {
@@ -60,12 +72,33 @@ impl Asking<'_> {
         }
         let Target { server, tool } = self.target;
         let token = tokens.token_for(&server, &tool).map_err(NotAsked::Token)?;
-        Ok(Call::new(request_id, tokens.agent(), token, server, tool, arguments)?)
+        let mut call = Call::new(request_id, tokens.agent(), token, server, tool, arguments)?;
+        call.admission = admission;
+        Ok(call)
+    }
+
+    fn admission(&self) -> Result<AdmissionMetadata, NotAsked> {
+        let nonce = match self.meta.get(NONCE) {
+            None => None,
+            Some(_) if !self.meta.contains_key(REQUEST_ID) => {
+                let why = format!("it comes with the \"{REQUEST_ID}\" of the call that waits for it");
+                return Err(NotAsked::Metadata(NONCE, why));
+            }
+            Some(nonce) => {
+                let nonce = ExecutionNonce::from_json(nonce.clone());
+                Some(nonce.map_err(|why| NotAsked::Metadata(NONCE, why.to_string()))?)
+            }
+        };
+        let reservations = match self.meta.get(RESERVATIONS) {
+            None => Vec::new(),
+            Some(reservations) => reservations_of(reservations).map_err(|e| NotAsked::Metadata(RESERVATIONS, e))?,
+        };
+        Ok(AdmissionMetadata { reservations, nonce })
     }
 
     fn request_id(&self) -> Result<RequestId, NotAsked> {
         let reserved = |key: &&String| key.get(..RESERVED.len()).is_some_and(|k| k.eq_ignore_ascii_case(RESERVED));
-        if let Some(key) = self.meta.keys().filter(reserved).find(|key| *key != REQUEST_ID) {
+        if let Some(key) = self.meta.keys().filter(reserved).find(|key| !KNOWN.contains(&key.as_str())) {
             return Err(NotAsked::Reserved(printable(key, 64)));
         }
         match self.meta.get(REQUEST_ID) {
@@ -74,6 +107,24 @@ impl Asking<'_> {
             Some(_) => Err(NotAsked::RequestId("it is not a string".to_owned())),
         }
     }
+}
+
+fn reservations_of(value: &Value) -> Result<Vec<RuntimeReservation>, String> {
+    let kinds = ReservationKind::ALL.map(ReservationKind::as_str).join(", ");
+    let shape = || format!("an object of {kinds}, each with an id or a list of ids, is needed");
+    let mut reservations = Vec::new();
+    for (kind, ids) in value.as_object().ok_or_else(shape)? {
+        let kind = ReservationKind::ALL.into_iter().find(|k| k.as_str() == kind).ok_or_else(shape)?;
+        let ids = ids.as_array().map_or_else(|| std::slice::from_ref(ids), Vec::as_slice);
+        for id in ids {
+            let id = id.as_str().ok_or_else(shape)?;
+            reservations.push(RuntimeReservation::new(kind, id)?);
+        }
+    }
+    if reservations.len() > MAX_RESERVATIONS {
+        return Err(format!("at most {MAX_RESERVATIONS} ids are taken by one call"));
+    }
+    Ok(reservations)
 }
 
 /// The id of a call whose client gave it none. JSON-RPC's `1` and `"1"` are two ids, so a string keeps its quotes.
@@ -113,6 +164,19 @@ mod tests {
         for bad in [json!(1), json!(""), json!(null), json!("a\u{0}")] {
             assert!(matches!(asked(&json!(1), &json!({ REQUEST_ID: bad })), Err(NotAsked::RequestId(_))));
         }
+    }
+
+    #[test]
+    fn single_use_ids_come_by_kind() {
+        let ids = json!({ "destructive_lease": "a", "swarm_continuation": ["b", "c"] });
+        let shown: Vec<_> = reservations_of(&ids).unwrap().iter().map(ToString::to_string).collect();
+        assert_eq!(shown, ["destructive_lease a", "swarm_continuation b", "swarm_continuation c"]);
+        for bad in
+            [json!([]), json!({ "lease": "a" }), json!({ "destructive_lease": 1 }), json!({ "destructive_lease": "" })]
+        {
+            assert!(reservations_of(&bad).is_err(), "{bad}");
+        }
+        assert!(reservations_of(&json!({ "destructive_lease": vec!["x"; 17] })).unwrap_err().contains("at most 16"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use rmcp::{RoleServer, ServerHandler};
 use uuid::Uuid;
 
 use super::Tokens;
-use super::answer::{answer, failed};
+use super::answer::{answer, failed, visit_first};
 use super::asking::Asking;
 use super::catalog::Catalog;
 use super::follow::{Calls, MAX_CALLS, follow};
@@ -81,6 +81,7 @@ impl ServerHandler for Edge {
             Err(why) => return Ok(failed(why.to_string()).into()),
         };
         match follow(&self.kernel, call, place, &context, self.words).await {
+            Ok(response) if !response.elicitations.is_empty() => Err(visit_first(&response)),
             Ok(response) => Ok(answer(&response, resolved.output_schema).into()),
             Err(lost) => Err(ErrorData::internal_error(lost.to_string(), None)),
         }

@@ -43,7 +43,8 @@ impl Calls {
 /// Why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Lost {
-    /// The client gave up, or the host is stopping. The call itself goes on to its receipt.
+    /// The client gave up, or the host is stopping. The call is dropped: what never reached its tool is undone, and what may
+    /// have has its receipt.
     #[error("the call was cancelled")]
     Cancelled,
     /// The kernel signed nothing.
@@ -54,7 +55,8 @@ pub(super) enum Lost {
     Panicked(#[from] JoinError),
 }
 
-/// Evaluates a call in a task of its own and waits for it, handing on progress and cancellation.
+/// Evaluates a call in a task of its own and waits for it, handing on progress. A client that leaves drops nothing; one
+/// that cancels does.
 pub(super) async fn follow(
     kernel: &Arc<Kernel>,
     mut call: Call,
@@ -77,6 +79,7 @@ pub(super) async fn follow(
         biased;
         () = context.ct.cancelled() => {
             signals.cancel();
+            evaluation.abort();
             return Err(Lost::Cancelled);
         }
         ended = &mut evaluation => ended,

@@ -102,7 +102,7 @@ pub(crate) async fn serve(
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(ServeError::Handshake(Box::new(error))),
         };
-        // The client has no more use for calls that it cancelled, but each is owed its receipt.
+        // A client that is gone did not cancel: its calls go on to their receipts.
         calls.all_ended().await;
         all_written(written).await;
         ended

@@ -1,27 +1,39 @@
 //! Recording a call, and setting aside what it needs.
 
-use std::sync::Arc;
-
 use super::OpenOperation;
+use crate::call::Namespace;
 use crate::canonical::printable;
 use crate::ledger::{
-    Claim, CounterKey, Durability, Hold, HoldState, Ledger, LedgerError, Mutation, Refused, RequestKey, RequestOutcome,
-    RequestRecord,
+    Charge, Claim, CounterKey, Durability, Hold, HoldState, LedgerError, Mutation, NonceKey, NonceRefusal, Refused,
+    RequestKey, RequestOutcome, RequestRecord,
 };
-use crate::operation::{Operation, State};
+use crate::operation::{NonceRef, Operation, State};
+use crate::reservation::RuntimeReservation;
 
-/// Records the operation in `prepared`. On the durable ledger its request id means it from here on.
+/// Records the operation in `prepared`, with what its receipt will say. On the durable ledger its request id means it from
+/// here on.
 pub(crate) async fn record(
-    ledger: Arc<dyn Ledger>,
-    operation: Operation,
-    request: Option<(RequestKey, Option<RequestRecord>)>,
-) -> Result<OpenOperation, LedgerError> {
-    let bind = request.map(|(key, expected)| Mutation::BindRequest {
+    operation: &OpenOperation,
+    bind: Option<(RequestKey, Option<RequestRecord>)>,
+    draft: Option<Vec<u8>>,
+) -> Result<(), LedgerError> {
+    let record = &operation.record;
+    let bind = bind.map(|(key, expected)| Mutation::BindRequest {
         key,
         expected,
-        record: request_record(&operation, RequestOutcome::Open { operation: operation.id.clone() }),
+        record: request_record(record, RequestOutcome::Open { operation: record.id.clone() }),
     });
-    OpenOperation::create(ledger, operation, bind.into_iter().collect()).await
+    let draft = draft.map(|bytes| Mutation::KeepDraft { operation: record.id.clone(), bytes });
+    operation.create(bind.into_iter().chain(draft).collect()).await
+}
+
+/// Whose request id an operation carries.
+pub(crate) fn request_key(operation: &Operation) -> RequestKey {
+    RequestKey {
+        subject: operation.binding.subject.clone(),
+        namespace: Namespace::Call,
+        request_id: operation.binding.request_id.clone(),
+    }
 }
 
 /// What the operation's request id means.
@@ -36,39 +48,62 @@ pub(crate) fn request_record(operation: &Operation, outcome: RequestOutcome) -> 
     }
 }
 
-/// A recorded operation with its hold.
-pub(crate) struct Held {
-    pub(crate) operation: OpenOperation,
+/// Everything that a call may use.
+pub(crate) struct Wanted {
     pub(crate) hold_id: String,
+    /// The invocation slot, and the guards' reservations.
+    pub(crate) claims: Vec<Claim>,
+    /// The worst case of what it costs.
+    pub(crate) charge: Option<Charge>,
+    /// Single-use ids.
+    pub(crate) reservations: Vec<RuntimeReservation>,
+    /// The nonce that binds the hold to the call; none where nothing outlives the process.
+    pub(crate) nonce: Option<NonceRef>,
+    /// The time, where the nonce is reserved at once and not when the caller comes back with it.
+    pub(crate) reserve_nonce_at: Option<u64>,
 }
 
 /// Why a hold was not taken. The operation stands as before.
 pub(crate) enum NotHeld {
     /// This counter has not enough left.
     Exhausted(CounterKey),
+    /// The account has not, or is none.
+    Account(String),
+    /// Somebody has the single-use id.
+    Reserved(String),
+    /// No nonce can be remembered.
+    Nonce(NonceRefusal),
     /// The ledger did not do it.
     Ledger(LedgerError),
 }
 
-/// Sets aside everything that the call may use: its invocation slot and the guards' reservations. All or nothing.
-pub(crate) async fn hold(
-    mut operation: OpenOperation,
-    hold_id: String,
-    claims: Vec<Claim>,
-) -> Result<Held, (OpenOperation, NotHeld)> {
-    let hold = Hold { id: hold_id.clone(), operation: operation.record.id.clone(), claims, state: HoldState::Held };
-    let applied = operation
-        .advance(
-            &[State::BudgetAuthorized],
-            |record| record.participants.hold = Some(hold_id.clone()),
-            vec![Mutation::TakeHold(hold)],
-            Durability::Buffered,
-        )
-        .await;
+/// Sets aside everything that the call may use. All or nothing.
+pub(crate) async fn hold(operation: &mut OpenOperation, wanted: Wanted) -> Result<(), NotHeld> {
+    let Wanted { hold_id, claims, charge, reservations, nonce, reserve_nonce_at } = wanted;
+    let id = operation.record.id.clone();
+    let hold = Hold { id: hold_id.clone(), operation: id.clone(), claims, charge, state: HoldState::Held };
+    let mut mutations = vec![Mutation::TakeHold(hold)];
+    mutations.extend(
+        reservations.iter().map(|r| Mutation::TakeReservation { reservation: r.clone(), operation: id.clone() }),
+    );
+    if let (Some(nonce), Some(now)) = (&nonce, reserve_nonce_at) {
+        mutations.push(Mutation::ReserveNonce { nonce: NonceKey::from(nonce), operation: id, now });
+    }
+    let change = |record: &mut Operation| {
+        record.participants.hold = Some(hold_id);
+        record.participants.reservations = reservations;
+        record.participants.nonce = nonce;
+    };
+    let applied = operation.advance(&[State::BudgetAuthorized], change, mutations, Durability::Buffered).await;
     match applied {
-        Ok(_) => Ok(Held { operation, hold_id }),
-        Err(LedgerError::Refused(Refused::Exhausted { counter, .. })) => Err((operation, NotHeld::Exhausted(counter))),
-        Err(error) => Err((operation, NotHeld::Ledger(error))),
+        Ok(_) => Ok(()),
+        Err(LedgerError::Refused(Refused::Exhausted { counter, .. })) => Err(NotHeld::Exhausted(counter)),
+        Err(LedgerError::Refused(why @ (Refused::Funds { .. } | Refused::Account { .. }))) => {
+            Err(NotHeld::Account(why.to_string()))
+        }
+        Err(LedgerError::Refused(why @ Refused::Reserved { .. })) => Err(NotHeld::Reserved(why.to_string())),
+        Err(LedgerError::Refused(Refused::Nonce { why, .. })) => Err(NotHeld::Nonce(why)),
+        Err(error) => Err(NotHeld::Ledger(error)),
     }
 }
 
@@ -79,5 +114,14 @@ pub(crate) fn invocation_claim(capability_id: &str, grant_index: u32, limit: u64
 
 /// The counter of a grant's invocations.
 pub(crate) fn invocation_counter(capability_id: &str, grant_index: u32) -> CounterKey {
-    CounterKey::new(&["invocations", &printable(capability_id, 256), &grant_index.to_string()])
+    counter("invocations", capability_id, grant_index)
+}
+
+/// The counter of what a grant has spent and set aside, in minor units.
+pub(crate) fn cap_counter(capability_id: &str, grant_index: u32) -> CounterKey {
+    counter("cost", capability_id, grant_index)
+}
+
+fn counter(what: &str, capability_id: &str, grant_index: u32) -> CounterKey {
+    CounterKey::new(&[what, &printable(capability_id, 256), &grant_index.to_string()])
 }

@@ -1,37 +1,40 @@
 //! The dispatch commit, and the one line that enters a tool.
 
-use super::{Committed, Held, OpenOperation};
-use crate::ledger::{Durability, LedgerError, Mutation};
+use super::{Committed, OpenOperation, PostAdmissionDropGuard};
+use crate::books::Books;
+use crate::ledger::{Durability, LedgerError, Mutation, NonceKey};
 use crate::operation::{DispatchCommit, State};
 use crate::ports::{Invocation, ToolRan, ToolServer};
 
-/// An operation whose tool has been handed the call, and what came of it.
-pub(crate) struct Dispatched {
-    pub(crate) operation: OpenOperation,
-    pub(crate) tool: ToolRan,
-}
-
-/// Commits the dispatch, and runs the tool. Once the commit is on the disk, nothing stands between it and the tool.
+/// Commits the dispatch, and runs the tool. Once the commit is on the disk, nothing stands between it and the tool but the
+/// word to the drop guard.
 pub(crate) async fn dispatch(
-    held: Held,
+    guard: &mut PostAdmissionDropGuard,
     server: &dyn ToolServer,
     invocation: Invocation,
-    now_ms: u64,
-) -> Result<Dispatched, LedgerError> {
-    let Held { mut operation, hold_id } = held;
-    let committed = commit(&mut operation, &hold_id, now_ms).await?;
-    let tool = server.call(committed, invocation).await;
-    Ok(Dispatched { operation, tool })
+    books: &Books,
+) -> Result<ToolRan, LedgerError> {
+    books.failpoint("commit.before").await;
+    let committed = commit(guard.operation(), books.clock.now_ms()).await?;
+    books.failpoint("commit.after").await;
+    guard.mark_dispatch_started();
+    Ok(server.call(committed, invocation).await)
 }
 
 /// One synced transaction: the operation is committed, and everything it requires is consumed.
-async fn commit(operation: &mut OpenOperation, hold_id: &str, now_ms: u64) -> Result<Committed, LedgerError> {
+async fn commit(operation: &mut OpenOperation, now_ms: u64) -> Result<Committed, LedgerError> {
     let path = [State::ReadyToDispatch, State::CapturePending, State::DispatchCommitted];
     let change = |record: &mut crate::operation::Operation| {
+        record.parked = None;
         record.dispatch_commit =
             Some(DispatchCommit { version: record.version, lease_epoch: record.lease_epoch, at_ms: now_ms });
     };
-    let consume = vec![Mutation::CommitHold { id: hold_id.to_owned() }];
+    let id = operation.record.id.clone();
+    let participants = &operation.record.participants;
+    let hold = participants.hold.iter().map(|id| Mutation::CommitHold { id: id.clone() });
+    let nonce = participants.nonce.as_ref().map(NonceKey::from);
+    let nonce = nonce.map(|nonce| Mutation::ConsumeNonce { nonce, operation: id.clone() });
+    let consume = hold.chain(nonce).collect();
     operation.advance(&path, change, consume, Durability::Synced).await?;
-    Ok(Committed::new(operation.record.id.clone()))
+    Ok(Committed::new(id))
 }

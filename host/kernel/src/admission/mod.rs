@@ -1,14 +1,28 @@
-//! Admission: the operation from its record to the moment the tool may be entered.
+//! Admission: the operation from its record to the moment the tool may be entered, and what ends it where the call itself
+//! cannot.
 
 mod admit;
 mod committed;
 mod dispatch;
+mod drop_guard;
 #[cfg(doctest)]
 mod forging;
 mod open;
+mod parked;
+mod recovery;
+mod reversal;
+mod settler;
 
 pub use committed::Committed;
+pub use recovery::{Quarantined, Recovered};
+pub use settler::Settler;
 
-pub(crate) use admit::{Held, NotHeld, hold, invocation_claim, invocation_counter, record, request_record};
-pub(crate) use dispatch::{Dispatched, dispatch};
+pub(crate) use admit::{
+    NotHeld, Wanted, cap_counter, hold, invocation_claim, invocation_counter, record, request_key, request_record,
+};
+pub(crate) use dispatch::dispatch;
+pub(crate) use drop_guard::{POST_DISPATCH_URL_ELICITATION_REASON, PostAdmissionDropGuard};
 pub(crate) use open::OpenOperation;
+pub(crate) use parked::ParkedOperations;
+pub(crate) use reversal::{CleanupFault, all as give_back_all, reservations as give_back_reservations};
+pub(crate) use settler::Unwinds;

@@ -2,30 +2,40 @@
 
 use std::sync::Arc;
 
-use crate::ledger::{Applied, Durability, Ledger, LedgerError, Mutation, OperationWrite, Transition};
+use crate::ledger::{Applied, Claimant, Durability, Ledger, LedgerError, Mutation, OperationWrite, Transition};
 use crate::operation::{Operation, State};
 
 /// The kernel's handle on an operation. The record here is the one that is stored: it changes only with a transition that
-/// was applied.
+/// was applied, and that returned.
+///
+/// It writes under the lease epoch in which it was made. One from before the ledger was opened again is refused, so it
+/// cannot move what recovery has looked at since.
 pub(crate) struct OpenOperation {
     pub(crate) record: Operation,
     pub(crate) ledger: Arc<dyn Ledger>,
+    epoch: u64,
+    claimant: Option<Claimant>,
 }
 
 impl OpenOperation {
-    /// Records a new operation.
-    pub(crate) async fn create(
-        ledger: Arc<dyn Ledger>,
-        record: Operation,
-        mutations: Vec<Mutation>,
-    ) -> Result<Self, LedgerError> {
-        let write = OperationWrite { expected_version: 0, path: Vec::new(), record: record.clone() };
-        let transition = Transition { lease_epoch: record.lease_epoch, operation: Some(write), mutations };
-        ledger.apply(transition, Durability::Buffered).await?;
-        Ok(Self { record, ledger })
+    /// An operation that is stored, or about to be.
+    pub(crate) fn new(ledger: Arc<dyn Ledger>, record: Operation) -> Self {
+        Self { epoch: ledger.lease_epoch(), record, ledger, claimant: None }
     }
 
-    /// Moves the operation along `path`, with what `change` sets on the record and the mutations that go with it.
+    /// The same in the hands of who recovers it.
+    pub(crate) fn claimed(ledger: Arc<dyn Ledger>, record: Operation, claimant: Claimant) -> Self {
+        Self { claimant: Some(claimant), ..Self::new(ledger, record) }
+    }
+
+    /// Records it.
+    pub(crate) async fn create(&self, mutations: Vec<Mutation>) -> Result<(), LedgerError> {
+        let write = OperationWrite { expected_version: 0, path: Vec::new(), record: self.record.clone() };
+        self.apply(Some(write), mutations, Durability::Buffered).await.map(drop)
+    }
+
+    /// Moves it along `path`, with what `change` sets on the record and the mutations that go with it. An empty path leaves
+    /// it where it is.
     pub(crate) async fn advance(
         &mut self,
         path: &[State],
@@ -36,19 +46,24 @@ impl OpenOperation {
         let mut record = self.record.clone();
         record.version += path.len() as u64;
         record.state = path.last().copied().unwrap_or(record.state);
-        record.lease_epoch = self.ledger.lease_epoch();
+        record.lease_epoch = self.epoch;
         change(&mut record);
-        let transition = Transition {
-            lease_epoch: record.lease_epoch,
-            operation: Some(OperationWrite {
-                expected_version: self.record.version,
-                path: path.to_vec(),
-                record: record.clone(),
-            }),
-            mutations,
-        };
-        let applied = self.ledger.apply(transition, durability).await?;
+        let write =
+            OperationWrite { expected_version: self.record.version, path: path.to_vec(), record: record.clone() };
+        let applied = self.apply(Some(write), mutations, durability).await?;
         self.record = record;
         Ok(applied)
+    }
+
+    /// Changes something of it that is no state: one reversal, one reservation.
+    pub(crate) async fn apply(
+        &self,
+        operation: Option<OperationWrite>,
+        mutations: Vec<Mutation>,
+        durability: Durability,
+    ) -> Result<Applied, LedgerError> {
+        let claimant = self.claimant.clone();
+        let transition = Transition { lease_epoch: self.epoch, operation, mutations, claimant };
+        self.ledger.apply(transition, durability).await
     }
 }

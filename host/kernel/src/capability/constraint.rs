@@ -5,12 +5,13 @@ use serde_json::Value;
 
 use crate::canonical::printable;
 use crate::facts::{Fact, FactKind, normalise};
+use crate::reservation::RuntimeReservation;
 
 /// One condition of a grant, as it is signed: a type and, mostly, a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Constraint {
-    /// `path_prefix`, `output_digest_sha256`, or a type that this host does not know.
+    /// `path_prefix`, `output_digest_sha256`, `runtime_reservation`, or a type that this host does not know.
     #[serde(rename = "type")]
     pub kind: String,
     /// What the type says it is.
@@ -34,6 +35,7 @@ pub enum Unmet {
 
 const PATH_PREFIX: &str = "path_prefix";
 const OUTPUT_DIGEST: &str = "output_digest_sha256";
+const RESERVATION: &str = "runtime_reservation";
 
 impl Constraint {
     /// Every path in the call's arguments lies at or below `prefix`.
@@ -56,6 +58,8 @@ impl Constraint {
         match self.kind.as_str() {
             PATH_PREFIX => self.admit_paths(facts),
             OUTPUT_DIGEST => self.expected_output_digest().map(|_| ()),
+            // Taken at admission, for as long as the call may have run.
+            RESERVATION => self.reservation().map(|_| ()),
             other => Err(Unmet::Unknown(printable(other, 64))),
         }
     }
@@ -71,6 +75,25 @@ impl Constraint {
         let is_digest = |d: &&str| d.len() == 64 && d.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         let digest = self.value.as_str().filter(is_digest);
         digest.map(Some).ok_or(Unmet::Value(OUTPUT_DIGEST, "64 lower-case hex digits"))
+    }
+
+    /// The single-use id that a call under the grant takes, where this is such a constraint.
+    ///
+    /// # Errors
+    /// The value names none.
+    pub fn reservation(&self) -> Result<Option<RuntimeReservation>, Unmet> {
+        if self.kind != RESERVATION {
+            return Ok(None);
+        }
+        let needs = "{ kind: destructive_lease | treaty_continuation | swarm_continuation, id: … }";
+        serde_json::from_value(self.value.clone()).map(Some).map_err(|_| Unmet::Value(RESERVATION, needs))
+    }
+
+    /// A call takes this single-use id.
+    #[must_use]
+    pub fn takes(reservation: &RuntimeReservation) -> Self {
+        let value = serde_json::to_value(reservation).expect("a reservation is plain data");
+        Self { kind: RESERVATION.into(), value }
     }
 
     fn admit_paths(&self, facts: &[Fact]) -> Result<(), Unmet> {

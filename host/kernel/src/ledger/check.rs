@@ -1,13 +1,13 @@
 //! What a transition must satisfy by itself, whatever stores it.
 
-use super::{Mutation, OperationWrite, Refused, Transition};
+use super::{Mutation, NonceKey, OperationWrite, Refused, Transition};
 use crate::operation::{Kind, Operation, State, is_legal_move};
 
 /// Checks a transition against the ledger's epoch and the operation as it is stored.
 ///
 /// # Errors
 /// A stale epoch; a version that is not the stored one; a move that is not legal; an operation whose identity would
-/// change; a dispatch commit that does not consume what the operation requires.
+/// change; a dispatch commit that does not consume what the operation requires; somebody else's recovery.
 pub fn check(transition: &Transition, current_epoch: u64, stored: Option<&Operation>) -> Result<(), Refused> {
     if transition.lease_epoch != current_epoch {
         return Err(Refused::StaleEpoch { presented: transition.lease_epoch, current: current_epoch });
@@ -26,7 +26,10 @@ pub fn check(transition: &Transition, current_epoch: u64, stored: Option<&Operat
             return inconsistent("its id is not that of its binding");
         }
         None => {}
-        Some(stored) => check_moves(write, stored)?,
+        Some(stored) => {
+            check_recovery(transition, write, stored, current_epoch)?;
+            check_moves(write, stored)?;
+        }
     }
     if write.path.contains(&State::DispatchCommitted) {
         check_dispatch_commit(write, &transition.mutations)?;
@@ -48,6 +51,45 @@ fn check_version(write: &OperationWrite, stored: Option<&Operation>) -> Result<(
     Ok(())
 }
 
+/// An operation that somebody recovers moves for nobody else. A lease of an earlier epoch binds no more: its owner is fenced
+/// already.
+fn check_recovery(
+    transition: &Transition,
+    write: &OperationWrite,
+    stored: &Operation,
+    epoch: u64,
+) -> Result<(), Refused> {
+    let refused =
+        |claimant: &str, why| Err(Refused::RecoveryLease { id: stored.id.clone(), claimant: claimant.to_owned(), why });
+    let now = transition.claimant.as_ref();
+    let held = stored.recovery.as_ref().filter(|lease| lease.epoch == epoch);
+    if write.record.recovery == stored.recovery {
+        return match (held, now) {
+            (Some(_), None) => refused("nobody", "somebody recovers it"),
+            (Some(lease), Some(now)) if lease.claimant != now.id => refused(&now.id, "somebody else recovers it"),
+            (Some(lease), Some(now)) if lease.expires_at_ms <= now.now_ms => refused(&now.id, "the lease has expired"),
+            (None, _) | (Some(_), Some(_)) => Ok(()),
+        };
+    }
+    let (Some(lease), Some(now)) = (&write.record.recovery, now) else {
+        return refused("nobody", "a lease is taken by its claimant, and is not given up");
+    };
+    let is_its_own = lease.claimant == now.id
+        && lease.operation == stored.id
+        && lease.epoch == epoch
+        && lease.version == stored.version
+        && lease.expires_at_ms > now.now_ms;
+    if !is_its_own || !write.path.is_empty() {
+        return refused(&now.id, "the lease that it writes is not one");
+    }
+    match held {
+        Some(held) if held.claimant != now.id && held.expires_at_ms > now.now_ms => {
+            refused(&now.id, "somebody else recovers it")
+        }
+        _ => Ok(()),
+    }
+}
+
 fn check_moves(write: &OperationWrite, stored: &Operation) -> Result<(), Refused> {
     let record = &write.record;
     let same = record.id == stored.id
@@ -58,6 +100,9 @@ fn check_moves(write: &OperationWrite, stored: &Operation) -> Result<(), Refused
     let id = || record.id.clone();
     if !same {
         return Err(Refused::Inconsistent { id: id(), why: "its identity would change" });
+    }
+    if stored.state.is_terminal() {
+        return Err(Refused::Inconsistent { id: id(), why: "it has ended" });
     }
     let mut from = stored.state;
     for &to in &write.path {
@@ -92,6 +137,15 @@ fn check_dispatch_commit(write: &OperationWrite, mutations: &[Mutation]) -> Resu
         };
         if !mutations.iter().any(|m| matches!(m, Mutation::CommitHold { id } if id == hold)) {
             return inconsistent("its dispatch commit does not consume its hold");
+        }
+    }
+    if let Some(nonce) = &record.participants.nonce {
+        let consumes = |m: &Mutation| {
+            matches!(m, Mutation::ConsumeNonce { nonce: key, operation }
+                if *key == NonceKey::from(nonce) && *operation == record.id)
+        };
+        if !mutations.iter().any(consumes) {
+            return inconsistent("its dispatch commit does not consume its nonce");
         }
     }
     if record.requirements.approval && record.participants.approval.is_none() {

@@ -13,12 +13,13 @@ use serde_json::Value;
 pub use check::check;
 pub use log::LogEntry;
 pub use transition::{
-    Claim, Counter, CounterKey, Hold, HoldState, Mutation, OperationWrite, RequestKey, RequestOutcome, RequestRecord,
-    Transition, Window,
+    Account, Charge, Claim, Claimant, Counter, CounterKey, Hold, HoldPart, HoldState, Mutation, NonceKey, NonceMark,
+    NonceMarks, OperationWrite, RequestKey, RequestOutcome, RequestRecord, Transition, Window,
 };
 
 use crate::operation::{Operation, OperationId, State};
 use crate::ports::BoxFuture;
+use crate::reservation::RuntimeReservation;
 
 /// When an apply may return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,12 +98,87 @@ pub enum Refused {
         /// What is stored.
         found: &'static str,
     },
+    /// An account has not enough left.
+    #[error("account {account} has {free} of {currency} left, and {amount} more are asked for")]
+    Funds {
+        /// Which.
+        account: String,
+        /// Minor units that are free.
+        free: u64,
+        /// Minor units that were asked for.
+        amount: u64,
+        /// Of which currency.
+        currency: String,
+    },
+    /// The account is not there, is in another currency, or would hold less than it owes.
+    #[error("account {account}: {why}")]
+    Account {
+        /// Which.
+        account: String,
+        /// What does not fit.
+        why: &'static str,
+    },
+    /// The nonce cannot be taken, consumed or given back.
+    #[error("nonce {id}: {why}")]
+    Nonce {
+        /// Which.
+        id: String,
+        /// Why not.
+        why: NonceRefusal,
+    },
+    /// The single-use id is taken, or is somebody else's.
+    #[error("{reservation} is taken by operation {by}")]
+    Reserved {
+        /// Which.
+        reservation: RuntimeReservation,
+        /// By whom.
+        by: OperationId,
+    },
+    /// The single-use id is not taken.
+    #[error("{0} is not taken")]
+    NotReserved(RuntimeReservation),
+    /// Somebody else recovers the operation, or the time for it is over.
+    #[error("operation {id} is not {claimant}'s to recover: {why}")]
+    RecoveryLease {
+        /// The operation.
+        id: OperationId,
+        /// Who tried.
+        claimant: String,
+        /// Why not.
+        why: &'static str,
+    },
     /// The request id means something else by now.
     #[error("request {0} has moved on")]
     Request(String),
     /// A receipt with that id stands in the log already.
     #[error("receipt {0} is in the log already")]
     DuplicateReceipt(String),
+}
+
+/// Why a nonce cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NonceRefusal {
+    /// Somebody has reserved or consumed it.
+    #[error("it was used before")]
+    Used,
+    /// Its time is over.
+    #[error("it has expired")]
+    Expired,
+    /// The store is full of marks that are still alive, and none of them may be forgotten.
+    #[error("the store of nonces is full")]
+    Full,
+    /// It was never reserved, or by another operation.
+    #[error("it is not this operation's")]
+    NotOwner,
+}
+
+/// An open operation that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Its id, as it is listed.
+    pub id: String,
+    /// What is wrong with it.
+    pub why: String,
 }
 
 /// Why an apply did not happen, or why nobody can say that it did.
@@ -128,6 +204,9 @@ pub trait Ledger: Send + Sync {
 
     /// The epoch that this opening took. Every transition carries it.
     fn lease_epoch(&self) -> u64;
+
+    /// Whether what it holds is there after a restart of the process.
+    fn outlives_the_process(&self) -> bool;
 
     /// Applies a transition, all of it or nothing.
     ///
@@ -155,6 +234,36 @@ pub trait Ledger: Send + Sync {
     /// # Errors
     /// As above.
     fn hold(&self, id: &str) -> Result<Option<Hold>, LedgerError>;
+
+    /// At most `limit` holds that are still open, in no particular order.
+    ///
+    /// # Errors
+    /// As above.
+    fn holds(&self, limit: usize) -> Result<Vec<Hold>, LedgerError>;
+
+    /// A prepaid account.
+    ///
+    /// # Errors
+    /// As above.
+    fn account(&self, name: &str) -> Result<Option<Account>, LedgerError>;
+
+    /// The mark of a nonce that was reserved or consumed.
+    ///
+    /// # Errors
+    /// As above.
+    fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, LedgerError>;
+
+    /// Who holds a single-use id.
+    ///
+    /// # Errors
+    /// As above.
+    fn reservation(&self, reservation: &RuntimeReservation) -> Result<Option<OperationId>, LedgerError>;
+
+    /// What the receipt of an open operation will say, as it was kept last.
+    ///
+    /// # Errors
+    /// As above.
+    fn draft(&self, operation: &OperationId) -> Result<Option<Vec<u8>>, LedgerError>;
 
     /// A counter's value. For a windowed counter, of the window that was last written.
     ///
@@ -198,9 +307,10 @@ pub trait Ledger: Send + Sync {
     /// As above.
     fn log(&self, from: u64, limit: usize) -> Result<Vec<LogEntry>, LedgerError>;
 
-    /// Operations that have not ended, at most `limit`. Terminal ones are not listed, however many there are.
+    /// Operations that have not ended, at most `limit`. Terminal ones are not listed, however many there are; one that
+    /// cannot be read is, and does not keep the others from being listed.
     ///
     /// # Errors
     /// As above.
-    fn open_operations(&self, limit: usize) -> Result<Vec<Operation>, LedgerError>;
+    fn open_operations(&self, limit: usize) -> Result<Vec<Result<Operation, Unreadable>>, LedgerError>;
 }

@@ -5,8 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Namespace, RequestId};
-use crate::operation::{Operation, OperationId, State};
+use crate::money::Money;
+use crate::operation::{NonceRef, Operation, OperationId, State};
 use crate::receipt::SignedReceipt;
+use crate::reservation::RuntimeReservation;
 
 /// One atomic change.
 #[derive(Clone, Debug)]
@@ -17,6 +19,25 @@ pub struct Transition {
     pub operation: Option<OperationWrite>,
     /// What changes with it, in order.
     pub mutations: Vec<Mutation>,
+    /// Who recovers the operation, where this is recovery.
+    pub claimant: Option<Claimant>,
+}
+
+/// A worker that recovers an operation, and the time by its clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claimant {
+    /// As in its [`AdmissionRecoveryLease`](crate::operation::AdmissionRecoveryLease).
+    pub id: String,
+    /// Milliseconds since 1970.
+    pub now_ms: u64,
+}
+
+impl Transition {
+    /// A change of no operation.
+    #[must_use]
+    pub fn of(lease_epoch: u64, mutations: Vec<Mutation>) -> Self {
+        Self { lease_epoch, operation: None, mutations, claimant: None }
+    }
 }
 
 /// How an operation changes.
@@ -24,7 +45,8 @@ pub struct Transition {
 pub struct OperationWrite {
     /// The version that must be stored now; 0 where there must be none.
     pub expected_version: u64,
-    /// The states it moves through, each a legal move from the one before; empty for a new operation.
+    /// The states it moves through, each a legal move from the one before; empty for a new operation, and for a note on
+    /// one that does not move: who recovers it, and why that failed.
     pub path: Vec<State>,
     /// As it stands afterwards.
     pub record: Operation,
@@ -32,7 +54,6 @@ pub struct OperationWrite {
 
 /// One typed change.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a transition holds a handful, and boxing each key buys nothing")]
 pub enum Mutation {
     /// Says what a request id means. Refused if it means something else than expected by now.
     BindRequest {
@@ -50,20 +71,86 @@ pub enum Mutation {
         /// The hold.
         id: String,
     },
-    /// Closes a committed hold: its claims stay used.
+    /// Closes a committed hold: its claims stay used, and of its charge `realized` is captured and the rest is free again.
     SettleHold {
         /// The hold.
         id: String,
+        /// Minor units; at most the charge.
+        realized: u64,
     },
-    /// Closes a held hold: its claims are given back.
+    /// Gives a held hold back, or a part of it. The hold is gone when nothing is left of it.
     ReleaseHold {
         /// The hold.
         id: String,
+        /// What of it.
+        part: HoldPart,
     },
-    /// Closes a committed hold whose operation provably had no dispatch: its claims are given back.
-    ReverseHold {
+    /// Freezes a committed hold: nobody knows what it paid for, and an operator has to say.
+    FreezeHold {
         /// The hold.
         id: String,
+    },
+    /// Closes a frozen hold as [`Mutation::SettleHold`] closes a committed one.
+    ResolveHold {
+        /// The hold.
+        id: String,
+        /// Minor units; at most the charge.
+        realized: u64,
+    },
+    /// Opens a prepaid account, or changes its total. Refused if less than what is captured and held would remain, and in
+    /// another currency.
+    SetAccount {
+        /// Its name.
+        name: String,
+        /// What the policy says that it holds at first.
+        base: u64,
+        /// What it holds in all.
+        total: Money,
+    },
+    /// Takes a nonce for an operation, for the first time or after a roll back. Refused if it is taken, has expired, or the
+    /// store of marks is full.
+    ReserveNonce {
+        /// The nonce.
+        nonce: NonceKey,
+        /// For whom.
+        operation: OperationId,
+        /// Seconds since 1970, as the kernel knows it.
+        now: u64,
+    },
+    /// Consumes a reserved nonce. Its mark is kept at least until its expiry.
+    ConsumeNonce {
+        /// The nonce.
+        nonce: NonceKey,
+        /// Who reserved it.
+        operation: OperationId,
+    },
+    /// Gives a reserved nonce back. Refused for anybody but its owner, and once it is consumed.
+    RollBackNonce {
+        /// The nonce.
+        nonce: NonceKey,
+        /// Who reserved it.
+        operation: OperationId,
+    },
+    /// Takes a single-use id. Refused if anybody took it before and has not given it back.
+    TakeReservation {
+        /// The id.
+        reservation: RuntimeReservation,
+        /// For whom.
+        operation: OperationId,
+    },
+    /// Gives a single-use id back. Refused for anybody but its owner.
+    ReleaseReservation {
+        /// The id.
+        reservation: RuntimeReservation,
+        /// Who took it.
+        operation: OperationId,
+    },
+    /// Keeps what the receipt of an operation will say, in place of what was kept before. It goes when the operation ends.
+    KeepDraft {
+        /// The operation.
+        operation: OperationId,
+        /// JSON, however large.
+        bytes: Vec<u8>,
     },
     /// Keeps an operation's output, for a replay of its request id.
     KeepOutput {
@@ -198,6 +285,19 @@ pub struct Claim {
     pub limit: u64,
 }
 
+/// Money that is set aside: the worst case of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Charge {
+    /// How much.
+    pub amount: Money,
+    /// The prepaid account that it is taken from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// The cap on all that a grant may spend; claimed in full, and given back down to what is realized.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cap: Option<Claim>,
+}
+
 /// What is set aside for one call before it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
@@ -207,6 +307,9 @@ pub struct Hold {
     pub operation: OperationId,
     /// What is set aside.
     pub claims: Vec<Claim>,
+    /// What it may cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charge: Option<Charge>,
     /// Whether the call may have run.
     pub state: HoldState,
 }
@@ -219,4 +322,73 @@ pub enum HoldState {
     Held,
     /// Consumed by a dispatch commit.
     Committed,
+    /// Consumed, and nobody knows for what.
+    Frozen,
+}
+
+/// What of a hold is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoldPart {
+    /// All of it.
+    All,
+    /// The money.
+    Charge,
+    /// The invocation slot, and the guards' reservations.
+    Claims,
+}
+
+/// A prepaid account. What is neither captured nor held is free.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// What the policy said that it holds at first.
+    pub base: u64,
+    /// What it holds in all.
+    pub total: Money,
+    /// Minor units that were spent.
+    pub captured: u64,
+    /// Minor units that open holds set aside.
+    pub held: u64,
+}
+
+impl Account {
+    /// Minor units that can still be held.
+    #[must_use]
+    pub fn free(&self) -> u64 {
+        self.total.units.saturating_sub(self.captured).saturating_sub(self.held)
+    }
+}
+
+/// A nonce by its expiry and its id: marks are kept in this order, so that the ones that have expired come first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct NonceKey {
+    /// Seconds since 1970; the first moment it is no longer good.
+    pub expires_at: u64,
+    /// The id.
+    pub id: String,
+}
+
+/// How far a nonce is. One that was never reserved has no mark.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NonceMark {
+    /// Who reserved it.
+    pub operation: OperationId,
+    /// Whether its effect may have happened.
+    pub consumed: bool,
+}
+
+/// All marks together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NonceMarks {
+    /// How many there are.
+    pub live: u64,
+    /// Marks that expired up to this moment may be gone, so no nonce that does is taken any more, whatever the clock says.
+    pub pruned_to: u64,
+    /// No mark that is there expires before.
+    pub oldest: u64,
+}
+
+impl From<&NonceRef> for NonceKey {
+    fn from(nonce: &NonceRef) -> Self {
+        Self { expires_at: nonce.expires_at, id: nonce.id.clone() }
+    }
 }

@@ -4,6 +4,7 @@ mod record;
 mod state;
 
 pub use record::{
-    Admission, Binding, Component, Delivery, DispatchCommit, Operation, OperationId, Participants, Role, Terminal,
+    Admission, AdmissionRecoveryLease, Binding, Component, Delivery, DispatchCommit, NonceRef, Operation, OperationId,
+    Parked, Participants, Role, Terminal,
 };
 pub use state::{Kind, Requirements, State, is_legal_move};

@@ -7,6 +7,8 @@ use sha2::{Digest, Sha256};
 use super::{Kind, Requirements, State};
 use crate::call::{EffectClass, RequestId};
 use crate::canonical;
+use crate::money::Money;
+use crate::reservation::RuntimeReservation;
 
 const ID_DOMAIN: &[u8] = b"chio.operation_id.v1";
 
@@ -16,6 +18,11 @@ const ID_DOMAIN: &[u8] = b"chio.operation_id.v1";
 pub struct OperationId(String);
 
 impl OperationId {
+    /// An id as a ledger lists it, of an operation whose record may be unreadable.
+    pub(crate) fn from_listed(id: String) -> Self {
+        Self(id)
+    }
+
     /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -104,6 +111,20 @@ pub struct Admission {
     pub components: Vec<Component>,
     /// What the tool can do.
     pub effect_class: EffectClass,
+    /// The most that the call can cost; none where it costs nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exposure: Option<Money>,
+}
+
+/// An execution nonce, as the operation remembers it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NonceRef {
+    /// `nonce-` and a UUIDv7.
+    pub id: String,
+    /// Seconds since 1970.
+    pub issued_at: u64,
+    /// Seconds since 1970; the first moment it is no longer good.
+    pub expires_at: u64,
 }
 
 /// Ids of what the operation holds.
@@ -114,13 +135,40 @@ pub struct Participants {
     pub hold: Option<String>,
     /// The execution nonce.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nonce: Option<String>,
+    pub nonce: Option<NonceRef>,
     /// The approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<String>,
     /// The broker's attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broker_attempt: Option<String>,
+    /// Single-use ids that were taken for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reservations: Vec<RuntimeReservation>,
+}
+
+/// An operation that waits for its caller to come back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parked {
+    /// The `pending` receipt that says so.
+    pub receipt_id: String,
+    /// Seconds since 1970; from then on it is compensated.
+    pub until: u64,
+}
+
+/// The right to recover one operation, for a while.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdmissionRecoveryLease {
+    /// The operation.
+    pub operation: OperationId,
+    /// Who recovers it.
+    pub claimant: String,
+    /// The lease epoch under which it was claimed.
+    pub epoch: u64,
+    /// The operation's version when it was claimed.
+    pub version: u64,
+    /// Milliseconds since 1970; from then on another may claim it.
+    pub expires_at_ms: u64,
 }
 
 /// When the tool was handed the call.
@@ -186,6 +234,12 @@ pub struct Operation {
     /// What was decided about the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
+    /// That it waits for its caller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parked: Option<Parked>,
+    /// Who recovers it, where somebody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<AdmissionRecoveryLease>,
     /// The last thing that went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,

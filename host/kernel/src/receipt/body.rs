@@ -9,6 +9,8 @@ pub const SCHEMA: &str = "chio.receipt.v1";
 pub const KERNEL: &str = "kernel";
 /// `receipt_kind` of a decision about a mediated call.
 pub const KIND_MEDIATED: &str = "mediated_decision";
+/// `receipt_kind` of a change of an account or a hold, which an operator or the host itself makes.
+pub const KIND_ECONOMIC: &str = "governed_economic_mutation";
 /// `boundary_class` of a boundary that stops calls, rather than watching them.
 pub const BOUNDARY_PREVENT: &str = "prevent";
 /// `tool_origin` of a tool that the caller chose.

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::sync::Arc;
 
+use chio_host_kernel::failpoint::{Action, Failpoints};
+
 use super::flusher::Disk;
 use super::mark::{Mark, MarkFile};
 use super::store::Store;
@@ -15,11 +17,18 @@ pub(super) struct Data {
     pub(super) mark_file: MarkFile,
     /// What will be on the disk once the round is over.
     pub(super) mark: Mark,
+    pub(super) failpoints: Failpoints,
 }
 
 impl Disk for Data {
     fn flush(&mut self) -> Result<(), String> {
         self.mark.synced = self.store.flush()?;
+        if self.failpoints.ask("ledger.flushed") != Action::Continue {
+            // A test kills the process here, or never goes on.
+            loop {
+                std::thread::park();
+            }
+        }
         Ok(())
     }
 

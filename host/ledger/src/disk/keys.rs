@@ -9,6 +9,11 @@
 //! | `r` | subject, namespace, request id | the request record |
 //! | `d` | hold id | the hold |
 //! | `c` | counter key, as it is | the counter |
+//! | `m` | account name | the account |
+//! | `n` | expiry, big-endian, and nonce id | the mark |
+//! | `w` | | how many marks there are, and which are gone |
+//! | `s` | kind and id of a reservation | the operation that holds it |
+//! | `k` | operation id | the draft of its receipt, until it ends |
 //! | `v` | capability id | when it was revoked |
 //! | `u` | operation id | the output |
 //! | `t` | receipt id | the receipt |
@@ -17,11 +22,12 @@
 //! | `x` | another row's key, part number | a part of that row's value |
 //!
 //! Whatever a transition needs is found by key: the log's head instead of its last
-//! row, an index of open operations instead of a walk. What is listed (`a`, `c`, `l`) has a tag of its own and keeps its
+//! row, an index of open operations instead of a walk. What is listed (`a`, `c`, `l`, `n`; `d` in no order) has a tag of its own and keeps its
 //! order. Everything else is only ever looked up, so a long id may stand as its hash.
 
-use chio_host_kernel::ledger::{CounterKey, RequestKey};
+use chio_host_kernel::ledger::{CounterKey, NonceKey, RequestKey};
 use chio_host_kernel::operation::OperationId;
+use chio_host_kernel::reservation::RuntimeReservation;
 use sha2::{Digest, Sha256};
 
 /// Ids longer than this, in bytes, stand as their hash: index pages hold 256 keys and have to stay small.
@@ -29,6 +35,12 @@ const MAX_PLAIN: usize = 160;
 
 pub(super) const IDENTITY: &[u8] = b"i";
 pub(super) const HEAD: &[u8] = b"h";
+pub(super) const NONCE_MARKS: &[u8] = b"w";
+/// With what every key of [`hold`] begins.
+pub(super) const ALL_HOLDS: [u8; 1] = [b'd'];
+/// With what every key of [`nonce`] begins.
+pub(super) const ALL_NONCES: [u8; 1] = [NONCE];
+const NONCE: u8 = b'n';
 const OPEN: u8 = b'a';
 const COUNTER: u8 = b'c';
 const LOG: u8 = b'l';
@@ -56,6 +68,29 @@ pub(super) fn request(key: &RequestKey) -> Vec<u8> {
 
 pub(super) fn hold(id: &str) -> Vec<u8> {
     point(b'd', &[id])
+}
+
+pub(super) fn account(name: &str) -> Vec<u8> {
+    point(b'm', &[name])
+}
+
+/// Nonces are listed, so their key ends with their id as it is.
+pub(super) fn nonce(key: &NonceKey) -> Vec<u8> {
+    [&[NONCE], &key.expires_at.to_be_bytes()[..], key.id.as_bytes()].concat()
+}
+
+/// The nonce in a key of [`nonce`].
+pub(super) fn nonce_key(key: &[u8]) -> Option<NonceKey> {
+    let (expires_at, id) = key.get(1..)?.split_first_chunk()?;
+    Some(NonceKey { expires_at: u64::from_be_bytes(*expires_at), id: String::from_utf8(id.to_vec()).ok()? })
+}
+
+pub(super) fn reservation(reservation: &RuntimeReservation) -> Vec<u8> {
+    point(b's', &[reservation.kind.as_str(), reservation.id.as_str()])
+}
+
+pub(super) fn draft(operation: &OperationId) -> Vec<u8> {
+    point(b'k', &[operation.as_str()])
 }
 
 pub(super) fn counter(key: &CounterKey) -> Vec<u8> {

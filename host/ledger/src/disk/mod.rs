@@ -22,12 +22,14 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use chio_host_kernel::failpoint::Failpoints;
 use chio_host_kernel::ledger::{
-    Applied, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, RequestKey, RequestRecord,
-    Transition,
+    Account, Applied, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, NonceKey, NonceMark,
+    RequestKey, RequestRecord, Transition, Unreadable,
 };
 use chio_host_kernel::operation::{Operation, OperationId};
 use chio_host_kernel::ports::BoxFuture;
+use chio_host_kernel::reservation::RuntimeReservation;
 use serde_json::Value;
 
 use self::data::Data;
@@ -36,6 +38,23 @@ use self::flusher::Flusher;
 use self::halt::Halt;
 use self::pending::Current;
 use self::store::{MAX_PENDING, Store};
+use crate::NONCE_LIMIT;
+
+/// How a ledger on disk is opened, where the defaults do not do.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The most nonce marks that are kept at one time.
+    pub nonce_limit: u64,
+    /// Where a test stops the sync thread: `ledger.flushed`, between the flush and the sync. In builds with debug assertions
+    /// alone.
+    pub failpoints: Failpoints,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { nonce_limit: NONCE_LIMIT, failpoints: Failpoints::default() }
+    }
+}
 
 /// The durable ledger of one host: a private folder with a sled database.
 ///
@@ -60,7 +79,15 @@ impl SledLedger {
     /// The folder is held by another process, is not private or holds something else; the ledger is damaged or of a newer
     /// format; the system refuses. Nothing is ever reset.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        Self::start(open::open(path.as_ref())?)
+        Self::open_with(path, &Options::default())
+    }
+
+    /// The same, with these options.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self, OpenError> {
+        Self::start(open::open(path.as_ref(), options)?)
     }
 
     fn start(data: Data) -> Result<Self, OpenError> {
@@ -87,18 +114,17 @@ impl SledLedger {
         flusher.stop()
     }
 
-    /// An operation that is listed as open. One that cannot be read must not keep the others from being listed.
-    fn open_operation(current: Current<'_>, key: &[u8]) -> Result<Option<Operation>, Halt> {
+    /// An operation that is listed as open.
+    fn open_operation(current: Current<'_>, key: &[u8]) -> Result<Result<Operation, Unreadable>, Halt> {
         let id = String::from_utf8_lossy(keys::open_id(key)).into_owned();
         let read = serde_json::from_value::<OperationId>(Value::String(id.clone()))
             .map_err(|e| Halt::Damaged(e.to_string()))
             .and_then(|id| rows::read(&current, &keys::operation(&id)));
         match read {
-            Err(Halt::Damaged(why)) => {
-                tracing::error!(operation = id, why, "an open operation cannot be read");
-                Ok(None)
-            }
-            other => other,
+            Ok(Some(operation)) => Ok(Ok(operation)),
+            Ok(None) => Ok(Err(Unreadable { id, why: "its record is missing".to_owned() })),
+            Err(Halt::Damaged(why)) => Ok(Err(Unreadable { id, why })),
+            Err(halt) => Err(halt),
         }
     }
 }
@@ -122,6 +148,10 @@ impl Ledger for SledLedger {
         self.store.epoch()
     }
 
+    fn outlives_the_process(&self) -> bool {
+        true
+    }
+
     fn apply(&self, transition: Transition, durability: Durability) -> BoxFuture<'_, Result<Applied, LedgerError>> {
         Box::pin(async move {
             let (applied, waiting) = self.store.apply(&transition)?;
@@ -143,6 +173,32 @@ impl Ledger for SledLedger {
 
     fn hold(&self, id: &str) -> Result<Option<Hold>, LedgerError> {
         self.store.read(|rows| rows::read(&rows, &keys::hold(id)))
+    }
+
+    fn holds(&self, limit: usize) -> Result<Vec<Hold>, LedgerError> {
+        self.store.read(|rows| {
+            let mut found = Vec::new();
+            for key in rows.keys(&keys::ALL_HOLDS).take(limit) {
+                found.extend(rows::read(&rows, &key?)?);
+            }
+            Ok(found)
+        })
+    }
+
+    fn account(&self, name: &str) -> Result<Option<Account>, LedgerError> {
+        self.store.read(|rows| rows::read(&rows, &keys::account(name)))
+    }
+
+    fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, LedgerError> {
+        self.store.read(|rows| rows::read(&rows, &keys::nonce(key)))
+    }
+
+    fn reservation(&self, reservation: &RuntimeReservation) -> Result<Option<OperationId>, LedgerError> {
+        self.store.read(|rows| rows::read(&rows, &keys::reservation(reservation)))
+    }
+
+    fn draft(&self, operation: &OperationId) -> Result<Option<Vec<u8>>, LedgerError> {
+        self.store.read(|rows| values::read(&rows, &keys::draft(operation)))
     }
 
     fn counter(&self, key: &CounterKey) -> Result<Option<Counter>, LedgerError> {
@@ -192,17 +248,11 @@ impl Ledger for SledLedger {
         })
     }
 
-    fn open_operations(&self, limit: usize) -> Result<Vec<Operation>, LedgerError> {
-        self.store.read(|rows| {
-            let mut found = Vec::new();
-            for row in rows.keys(&keys::ALL_OPEN) {
-                if found.len() == limit {
-                    break;
-                }
-                found.extend(Self::open_operation(rows, &row?)?);
-            }
-            Ok(found)
-        })
+    fn open_operations(&self, limit: usize) -> Result<Vec<Result<Operation, Unreadable>>, LedgerError> {
+        let read = |rows: Current<'_>| {
+            rows.keys(&keys::ALL_OPEN).take(limit).map(|row| Self::open_operation(rows, &row?)).collect()
+        };
+        self.store.read(read)
     }
 }
 
@@ -220,7 +270,7 @@ mod tests {
 
     fn revoke(ledger: &SledLedger, capability_id: &str) -> Result<Applied, LedgerError> {
         let mutations = vec![Mutation::Revoke { capability_id: capability_id.to_owned(), at: 1 }];
-        let transition = Transition { lease_epoch: ledger.lease_epoch(), operation: None, mutations };
+        let transition = Transition::of(ledger.lease_epoch(), mutations);
         let apply = ledger.apply(transition, Durability::Synced);
         Builder::new_current_thread().build().unwrap().block_on(apply)
     }
@@ -235,7 +285,7 @@ mod tests {
         revoke(&ledger, "before").unwrap();
         ledger.close().unwrap();
 
-        let mut data = open::open(&path).unwrap();
+        let mut data = open::open(&path, &Options::default()).unwrap();
         let (pipe, _other_end) = std::io::pipe().unwrap();
         data.file = File::from(OwnedFd::from(pipe));
         let ledger = SledLedger::start(data).unwrap();

@@ -10,6 +10,7 @@ use std::time::Duration;
 use sled::Db;
 use uuid::Uuid;
 
+use super::Options;
 use super::contain::contain;
 use super::data::Data;
 use super::error::OpenError;
@@ -30,7 +31,7 @@ const CACHE: u64 = 64 << 20;
 const LETTING_GO: (u32, Duration) = (200, Duration::from_millis(10));
 
 /// Opens the ledger in `path`, or creates one. When it returns, the new lease epoch is on the disk.
-pub(super) fn open(path: &Path) -> Result<Data, OpenError> {
+pub(super) fn open(path: &Path, options: &Options) -> Result<Data, OpenError> {
     let folder = Folder::prepare(path)?;
     let lock = Lock::take(&folder)?;
     if folder.is_blank()? {
@@ -47,11 +48,12 @@ pub(super) fn open(path: &Path) -> Result<Data, OpenError> {
         }
     };
     let epoch = head.epoch + 1;
-    let store = Arc::new(Store::new(db, lock, folder.store(), mark.identity.id.clone(), head));
+    let store = Arc::new(Store::new(db, lock, folder.store(), mark.identity.id.clone(), head, options.nonce_limit));
     store.take_epoch(epoch);
     let path = folder.db();
     let file = OpenOptions::new().read(true).write(true).open(&path).map_err(|e| OpenError::io(&path, e))?;
-    let mut data = Data { store, file, mark_file, mark: Mark { epoch, ..mark } };
+    let failpoints = options.failpoints.clone();
+    let mut data = Data { store, file, mark_file, mark: Mark { epoch, ..mark }, failpoints };
     let synced = contain(|| {
         data.flush()?;
         data.sync()?;

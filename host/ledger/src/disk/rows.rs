@@ -1,8 +1,11 @@
 //! Rows inside one apply.
 
-use chio_host_kernel::ledger::{Counter, CounterKey, Hold, LogEntry, RequestKey, RequestRecord};
+use chio_host_kernel::ledger::{
+    Account, Counter, CounterKey, Hold, LogEntry, NonceKey, NonceMark, NonceMarks, RequestKey, RequestRecord,
+};
 use chio_host_kernel::operation::{Operation, OperationId};
 use chio_host_kernel::receipt::SignedReceipt;
+use chio_host_kernel::reservation::RuntimeReservation;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sled::IVec;
@@ -26,6 +29,7 @@ pub(super) struct SledRows<'a> {
     before: Current<'a>,
     changes: Changes,
     head: Head,
+    nonce_limit: u64,
 }
 
 impl Pairs for SledRows<'_> {
@@ -48,8 +52,8 @@ impl PairsMut for SledRows<'_> {
 }
 
 impl<'a> SledRows<'a> {
-    pub(super) fn begin(before: Current<'a>, head: Head) -> Self {
-        Self { before, changes: Changes::new(), head }
+    pub(super) fn begin(before: Current<'a>, head: Head, nonce_limit: u64) -> Self {
+        Self { before, changes: Changes::new(), head, nonce_limit }
     }
 
     /// What was changed, and the head with it.
@@ -114,6 +118,66 @@ impl Rows for SledRows<'_> {
 
     fn put_counter(&mut self, key: &CounterKey, counter: Counter) -> Result<(), Halt> {
         self.write(&keys::counter(key), &counter)
+    }
+
+    fn account(&self, name: &str) -> Result<Option<Account>, Halt> {
+        read(self, &keys::account(name))
+    }
+
+    fn put_account(&mut self, name: &str, account: &Account) -> Result<(), Halt> {
+        self.write(&keys::account(name), account)
+    }
+
+    fn nonce_limit(&self) -> u64 {
+        self.nonce_limit
+    }
+
+    fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, Halt> {
+        read(self, &keys::nonce(key))
+    }
+
+    fn put_nonce(&mut self, key: &NonceKey, mark: &NonceMark) -> Result<(), Halt> {
+        self.write(&keys::nonce(key), mark)
+    }
+
+    fn remove_nonce(&mut self, key: &NonceKey) -> Result<(), Halt> {
+        values::remove(self, &keys::nonce(key))
+    }
+
+    fn nonce_marks(&self) -> Result<NonceMarks, Halt> {
+        Ok(read(self, keys::NONCE_MARKS)?.unwrap_or_default())
+    }
+
+    fn put_nonce_marks(&mut self, marks: NonceMarks) -> Result<(), Halt> {
+        self.write(keys::NONCE_MARKS, &marks)
+    }
+
+    fn first_nonces(&self, limit: usize) -> Result<Vec<NonceKey>, Halt> {
+        let mut first = Vec::new();
+        for key in self.before.keys(&keys::ALL_NONCES).take(limit) {
+            first.extend(keys::nonce_key(&key?));
+        }
+        Ok(first)
+    }
+
+    fn reservation(&self, reservation: &RuntimeReservation) -> Result<Option<OperationId>, Halt> {
+        read(self, &keys::reservation(reservation))
+    }
+
+    fn put_reservation(&mut self, reservation: &RuntimeReservation, owner: &OperationId) -> Result<(), Halt> {
+        self.write(&keys::reservation(reservation), owner)
+    }
+
+    fn remove_reservation(&mut self, reservation: &RuntimeReservation) -> Result<(), Halt> {
+        values::remove(self, &keys::reservation(reservation))
+    }
+
+    fn put_draft(&mut self, operation: &OperationId, bytes: &[u8]) -> Result<(), Halt> {
+        values::write(self, &keys::draft(operation), bytes)
+    }
+
+    fn remove_draft(&mut self, operation: &OperationId) -> Result<(), Halt> {
+        values::remove(self, &keys::draft(operation))
     }
 
     fn revoked_at(&self, capability_id: &str) -> Result<Option<u64>, Halt> {

@@ -24,6 +24,7 @@ pub(super) const MAX_PENDING: usize = 4096;
 pub(super) struct Store {
     db: Db,
     state: RwLock<State>,
+    nonce_limit: u64,
     pub(super) health: Arc<Health>,
     pub(super) id: String,
     /// Where sled keeps its files.
@@ -39,9 +40,9 @@ struct State {
 }
 
 impl Store {
-    pub(super) fn new(db: Db, lock: Lock, path: PathBuf, id: String, head: Head) -> Self {
+    pub(super) fn new(db: Db, lock: Lock, path: PathBuf, id: String, head: Head, nonce_limit: u64) -> Self {
         let state = RwLock::new(State { head, pending: Pending::default() });
-        Self { db, state, health: Arc::default(), id, path, _lock: lock }
+        Self { db, state, nonce_limit, health: Arc::default(), id, path, _lock: lock }
     }
 
     /// Begins a lease epoch. It is not on the disk yet.
@@ -60,7 +61,8 @@ impl Store {
     pub(super) fn apply(&self, transition: &Transition) -> Result<(Applied, usize), LedgerError> {
         self.contained(|| {
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-            let mut rows = SledRows::begin(Current { pending: &state.pending, tree: &self.db }, state.head);
+            let mut rows =
+                SledRows::begin(Current { pending: &state.pending, tree: &self.db }, state.head, self.nonce_limit);
             let applied = apply(&mut rows, transition).map_err(|halt| self.explain(halt))?;
             let (changes, head) = rows.finish();
             state.head = head;

@@ -4,18 +4,19 @@ mod table;
 mod tables;
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chio_host_kernel::ledger::{
-    Applied, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, RequestKey, RequestRecord,
-    Transition,
+    Account, Applied, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, NonceKey, NonceMark,
+    RequestKey, RequestRecord, Transition, Unreadable,
 };
 use chio_host_kernel::operation::{Operation, OperationId};
 use chio_host_kernel::ports::BoxFuture;
+use chio_host_kernel::reservation::RuntimeReservation;
 use serde_json::Value;
 use uuid::Uuid;
 
-use self::tables::{EPOCH, Keep, Tables};
+use self::tables::{Keep, Tables};
 use crate::apply::apply;
 
 /// A ledger that lives as long as its process. Both durabilities mean the same to it.
@@ -39,6 +40,31 @@ impl MemoryLedger {
     #[must_use]
     pub fn volatile() -> Self {
         Self::keeping(Keep::Open)
+    }
+
+    /// The same ledger with room for this many nonce marks.
+    #[must_use]
+    pub fn with_nonce_limit(mut self, limit: u64) -> Self {
+        self.tables.get_mut().unwrap_or_else(PoisonError::into_inner).nonce_limit = limit;
+        self
+    }
+
+    /// The same ledger as it is now, apart from this one. For tests of what survives.
+    ///
+    /// # Errors
+    /// A thread panicked while it wrote to it.
+    pub fn copy(&self) -> Result<Self, LedgerError> {
+        Ok(Self { id: self.id.clone(), tables: Mutex::new(self.tables()?.clone()) })
+    }
+
+    /// What a restart of its process would find, if this ledger were kept somewhere: a copy, under the next lease epoch.
+    ///
+    /// # Errors
+    /// A thread panicked while it wrote to it.
+    pub fn reopened(&self) -> Result<Self, LedgerError> {
+        let mut copy = self.copy()?;
+        copy.tables.get_mut().unwrap_or_else(PoisonError::into_inner).epoch += 1;
+        Ok(copy)
     }
 
     fn keeping(keep: Keep) -> Self {
@@ -68,7 +94,11 @@ impl Ledger for MemoryLedger {
     }
 
     fn lease_epoch(&self) -> u64 {
-        EPOCH
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner).epoch
+    }
+
+    fn outlives_the_process(&self) -> bool {
+        false
     }
 
     fn apply(&self, transition: Transition, _: Durability) -> BoxFuture<'_, Result<Applied, LedgerError>> {
@@ -98,6 +128,26 @@ impl Ledger for MemoryLedger {
 
     fn hold(&self, id: &str) -> Result<Option<Hold>, LedgerError> {
         Ok(self.tables()?.holds.get(id).cloned())
+    }
+
+    fn holds(&self, limit: usize) -> Result<Vec<Hold>, LedgerError> {
+        Ok(self.tables()?.holds.values().take(limit).cloned().collect())
+    }
+
+    fn account(&self, name: &str) -> Result<Option<Account>, LedgerError> {
+        Ok(self.tables()?.accounts.get(name).cloned())
+    }
+
+    fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, LedgerError> {
+        Ok(self.tables()?.nonces.get(key).cloned())
+    }
+
+    fn reservation(&self, reservation: &RuntimeReservation) -> Result<Option<OperationId>, LedgerError> {
+        Ok(self.tables()?.reservations.get(reservation).cloned())
+    }
+
+    fn draft(&self, operation: &OperationId) -> Result<Option<Vec<u8>>, LedgerError> {
+        Ok(self.tables()?.drafts.get(operation).cloned())
     }
 
     fn counter(&self, key: &CounterKey) -> Result<Option<Counter>, LedgerError> {
@@ -131,8 +181,8 @@ impl Ledger for MemoryLedger {
         Ok(self.tables()?.log.range(from..).take(limit).map(|(_, entry)| entry.clone()).collect())
     }
 
-    fn open_operations(&self, limit: usize) -> Result<Vec<Operation>, LedgerError> {
+    fn open_operations(&self, limit: usize) -> Result<Vec<Result<Operation, Unreadable>>, LedgerError> {
         let tables = self.tables()?;
-        Ok(tables.open.keys().take(limit).filter_map(|id| tables.operations.get(id).cloned()).collect())
+        Ok(tables.open.keys().take(limit).filter_map(|id| tables.operations.get(id).cloned().map(Ok)).collect())
     }
 }

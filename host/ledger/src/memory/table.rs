@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 
 /// Rows by key, with the changes of the transaction that is running.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Table<K, V> {
     rows: BTreeMap<K, V>,
     /// What stood there before each change. Bounded by the mutations of one transition: emptied after it.

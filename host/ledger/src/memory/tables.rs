@@ -2,13 +2,16 @@
 
 use chio_host_kernel::call::Namespace;
 use chio_host_kernel::ledger::{
-    Counter, CounterKey, Hold, LogEntry, Mutation, Refused, RequestKey, RequestOutcome, RequestRecord, Transition,
+    Account, Counter, CounterKey, Hold, LogEntry, Mutation, NonceKey, NonceMark, NonceMarks, Refused, RequestKey,
+    RequestOutcome, RequestRecord, Transition,
 };
 use chio_host_kernel::operation::{Operation, OperationId};
 use chio_host_kernel::receipt::SignedReceipt;
+use chio_host_kernel::reservation::RuntimeReservation;
 use serde_json::Value;
 
 use super::table::Table;
+use crate::NONCE_LIMIT;
 use crate::rows::Rows;
 
 /// Whether what has ended is kept.
@@ -20,18 +23,23 @@ pub(super) enum Keep {
     Open,
 }
 
-/// The epoch of a ledger that no other writer can open.
-pub(super) const EPOCH: u64 = 1;
-
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Tables {
     pub(super) keep: Keep,
+    pub(super) epoch: u64,
+    pub(super) nonce_limit: u64,
     pub(super) operations: Table<OperationId, Operation>,
     /// Operations that have not ended.
     pub(super) open: Table<OperationId, ()>,
     pub(super) requests: Table<RequestKey, RequestRecord>,
     pub(super) holds: Table<String, Hold>,
     pub(super) counters: Table<CounterKey, Counter>,
+    pub(super) accounts: Table<String, Account>,
+    pub(super) nonces: Table<NonceKey, NonceMark>,
+    /// One row, or none before the first mark.
+    pub(super) nonce_marks: Table<(), NonceMarks>,
+    pub(super) reservations: Table<RuntimeReservation, OperationId>,
+    pub(super) drafts: Table<OperationId, Vec<u8>>,
     pub(super) revocations: Table<String, u64>,
     pub(super) outputs: Table<OperationId, Vec<u8>>,
     pub(super) receipts: Table<String, Value>,
@@ -43,11 +51,18 @@ impl Tables {
     pub(super) fn new(keep: Keep) -> Self {
         Self {
             keep,
+            epoch: 1,
+            nonce_limit: NONCE_LIMIT,
             operations: Table::default(),
             open: Table::default(),
             requests: Table::default(),
             holds: Table::default(),
             counters: Table::default(),
+            accounts: Table::default(),
+            nonces: Table::default(),
+            nonce_marks: Table::default(),
+            reservations: Table::default(),
+            drafts: Table::default(),
             revocations: Table::default(),
             outputs: Table::default(),
             receipts: Table::default(),
@@ -62,6 +77,11 @@ impl Tables {
         self.requests.commit();
         self.holds.commit();
         self.counters.commit();
+        self.accounts.commit();
+        self.nonces.commit();
+        self.nonce_marks.commit();
+        self.reservations.commit();
+        self.drafts.commit();
         self.revocations.commit();
         self.outputs.commit();
         self.receipts.commit();
@@ -75,6 +95,11 @@ impl Tables {
         self.requests.roll_back();
         self.holds.roll_back();
         self.counters.roll_back();
+        self.accounts.roll_back();
+        self.nonces.roll_back();
+        self.nonce_marks.roll_back();
+        self.reservations.roll_back();
+        self.drafts.roll_back();
         self.revocations.roll_back();
         self.outputs.roll_back();
         self.receipts.roll_back();
@@ -104,6 +129,7 @@ impl Tables {
     fn forget_operation(&mut self, record: &Operation) {
         self.operations.remove(&record.id);
         self.outputs.remove(&record.id);
+        self.drafts.remove(&record.id);
         if let Some(hold) = &record.participants.hold {
             self.holds.remove(hold);
         }
@@ -125,7 +151,7 @@ impl Rows for Tables {
     type Error = Refused;
 
     fn lease_epoch(&self) -> u64 {
-        EPOCH
+        self.epoch
     }
 
     fn operation(&self, id: &OperationId) -> Result<Option<Operation>, Refused> {
@@ -175,6 +201,70 @@ impl Rows for Tables {
 
     fn put_counter(&mut self, key: &CounterKey, counter: Counter) -> Result<(), Refused> {
         self.counters.put(key.clone(), counter);
+        Ok(())
+    }
+
+    fn account(&self, name: &str) -> Result<Option<Account>, Refused> {
+        Ok(self.accounts.get(name).cloned())
+    }
+
+    fn put_account(&mut self, name: &str, account: &Account) -> Result<(), Refused> {
+        self.accounts.put(name.to_owned(), account.clone());
+        Ok(())
+    }
+
+    fn nonce_limit(&self) -> u64 {
+        self.nonce_limit
+    }
+
+    fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, Refused> {
+        Ok(self.nonces.get(key).cloned())
+    }
+
+    fn put_nonce(&mut self, key: &NonceKey, mark: &NonceMark) -> Result<(), Refused> {
+        self.nonces.put(key.clone(), mark.clone());
+        Ok(())
+    }
+
+    fn remove_nonce(&mut self, key: &NonceKey) -> Result<(), Refused> {
+        self.nonces.remove(key);
+        Ok(())
+    }
+
+    fn nonce_marks(&self) -> Result<NonceMarks, Refused> {
+        Ok(self.nonce_marks.get(&()).copied().unwrap_or_default())
+    }
+
+    fn put_nonce_marks(&mut self, marks: NonceMarks) -> Result<(), Refused> {
+        self.nonce_marks.put((), marks);
+        Ok(())
+    }
+
+    fn first_nonces(&self, limit: usize) -> Result<Vec<NonceKey>, Refused> {
+        Ok(self.nonces.keys().take(limit).cloned().collect())
+    }
+
+    fn reservation(&self, reservation: &RuntimeReservation) -> Result<Option<OperationId>, Refused> {
+        Ok(self.reservations.get(reservation).cloned())
+    }
+
+    fn put_reservation(&mut self, reservation: &RuntimeReservation, owner: &OperationId) -> Result<(), Refused> {
+        self.reservations.put(reservation.clone(), owner.clone());
+        Ok(())
+    }
+
+    fn remove_reservation(&mut self, reservation: &RuntimeReservation) -> Result<(), Refused> {
+        self.reservations.remove(reservation);
+        Ok(())
+    }
+
+    fn put_draft(&mut self, operation: &OperationId, bytes: &[u8]) -> Result<(), Refused> {
+        self.drafts.put(operation.clone(), bytes.to_vec());
+        Ok(())
+    }
+
+    fn remove_draft(&mut self, operation: &OperationId) -> Result<(), Refused> {
+        self.drafts.remove(operation);
         Ok(())
     }
 

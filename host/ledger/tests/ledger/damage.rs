@@ -18,7 +18,7 @@ fn filled(path: &Path) {
         let ledger = SledLedger::open(path).unwrap();
         for n in 0..RECEIPTS / 2 {
             let mutations = vec![append(&receipt(half * RECEIPTS / 2 + n))];
-            let transition = Transition { lease_epoch: ledger.lease_epoch(), operation: None, mutations };
+            let transition = Transition::of(ledger.lease_epoch(), mutations);
             wait(ledger.apply(transition, Durability::Synced)).unwrap();
         }
         ledger.close().unwrap();

@@ -35,8 +35,7 @@ fn append_for_ever(path: &Path) {
             scope.spawn(move || {
                 for n in 0.. {
                     let receipt = receipt(epoch << 40 | t << 32 | n);
-                    let transition =
-                        Transition { lease_epoch: epoch, operation: None, mutations: vec![append(&receipt)] };
+                    let transition = Transition::of(epoch, vec![append(&receipt)]);
                     wait(ledger.apply(transition, Durability::Synced)).unwrap();
                     // Past the harness, which would keep what is printed. A line is one write.
                     std::io::stdout().write_all(format!("acknowledged {}\n", receipt.id()).as_bytes()).unwrap();

@@ -17,7 +17,7 @@ use crate::support::{
 };
 
 fn synced(ledger: &SledLedger, mutations: Vec<Mutation>) {
-    let transition = Transition { lease_epoch: ledger.lease_epoch(), operation: None, mutations };
+    let transition = Transition::of(ledger.lease_epoch(), mutations);
     wait(ledger.apply(transition, Durability::Synced)).unwrap();
 }
 
@@ -54,7 +54,7 @@ fn everything_is_kept_and_the_epoch_rises() {
     in_subject(&path, |subject| {
         let ledger = &subject.ledger;
         assert_eq!((ledger.id(), ledger.lease_epoch()), (id.as_str(), 2));
-        assert_eq!(ledger.open_operations(9).unwrap(), std::slice::from_ref(&record));
+        assert_eq!(ledger.open_operations(9).unwrap(), [Ok(record.clone())]);
         assert!(ledger.request(&request_key("r")).unwrap().is_some());
         assert_eq!(ledger.hold("h").unwrap().map(|h| h.claims.len()), Some(1));
         assert_eq!(ledger.counter(&CounterKey::new(&["c"])).unwrap().map(|c| c.used), Some(3));
@@ -74,7 +74,7 @@ fn a_writer_from_before_is_refused() {
     let epoch = first.lease_epoch();
     first.close().unwrap();
     let second = SledLedger::open(&path).unwrap();
-    let stale = Transition { lease_epoch: epoch, operation: None, mutations: vec![append(&receipt(1))] };
+    let stale = Transition::of(epoch, vec![append(&receipt(1))]);
     let refused = wait(second.apply(stale, Durability::Buffered));
     assert_eq!(refused, Err(LedgerError::Refused(Refused::StaleEpoch { presented: 1, current: 2 })));
     assert_eq!(second.log(0, 9).unwrap(), []);
@@ -86,7 +86,7 @@ fn what_was_only_buffered_is_written_when_the_ledger_closes() {
     let path = folder.path().join("ledger");
     let ledger = SledLedger::open(&path).unwrap();
     let mutations = vec![append(&receipt(1))];
-    let transition = Transition { lease_epoch: ledger.lease_epoch(), operation: None, mutations };
+    let transition = Transition::of(ledger.lease_epoch(), mutations);
     wait(ledger.apply(transition, Durability::Buffered)).unwrap();
     assert_eq!(ledger.syncs(), 0);
     ledger.close().unwrap();
@@ -120,7 +120,7 @@ fn what_is_only_buffered_does_not_grow_without_a_bound() {
     let revoke = |n| Mutation::Revoke { capability_id: format!("capability-{n}"), at: n };
     for n in 0..30 {
         let mutations = (n * 1000..(n + 1) * 1000).map(revoke).collect();
-        let transition = Transition { lease_epoch: ledger.lease_epoch(), operation: None, mutations };
+        let transition = Transition::of(ledger.lease_epoch(), mutations);
         wait(ledger.apply(transition, Durability::Buffered)).unwrap();
     }
     // Every fifth of them found more than 4,096 rows.
@@ -139,15 +139,14 @@ fn no_value_is_kept_outside_the_file_that_is_synced() {
         let receipt = receipt_of(json!({ "n": n, "text": long(4096 - 1200 + n * 8) }));
         let claims = vec![claim(&format!("{n:03}{}", long(397)), 1, 1)];
         let record = Subject::new(chio_host_ledger::MemoryLedger::new()).new_operation(&format!("{n}"));
-        let transition = Transition {
-            lease_epoch: ledger.lease_epoch(),
-            operation: None,
-            mutations: vec![
+        let transition = Transition::of(
+            ledger.lease_epoch(),
+            vec![
                 Mutation::AppendReceipt { receipt: Box::new(receipt), replay: Some(vec![1; 4096]) },
                 Mutation::KeepOutput { operation: record.id.clone(), bytes: vec![2; 100_000 + n] },
                 Mutation::TakeHold(hold(&record, &format!("hold-{n}"), claims)),
             ],
-        };
+        );
         wait(ledger.apply(transition, Durability::Buffered)).unwrap();
     }
     synced(&ledger, vec![]);

@@ -42,7 +42,7 @@ impl Subject {
         operation: Option<OperationWrite>,
         mutations: Vec<Mutation>,
     ) -> Result<Applied, LedgerError> {
-        let transition = Transition { lease_epoch: self.ledger.lease_epoch(), operation, mutations };
+        let transition = Transition { operation, ..Transition::of(self.ledger.lease_epoch(), mutations) };
         wait(self.ledger.apply(transition, Durability::Synced))
     }
 
@@ -111,6 +111,7 @@ impl Subject {
                 policy_hash: "22".repeat(32),
                 components: vec![],
                 effect_class: EffectClass::SideEffecting,
+                exposure: None,
             },
             state: State::Prepared,
             version: 1,
@@ -118,6 +119,8 @@ impl Subject {
             participants: Participants::default(),
             dispatch_commit: None,
             delivery: None,
+            parked: None,
+            recovery: None,
             last_error: None,
             terminal: None,
         }
@@ -144,7 +147,7 @@ pub(crate) fn end(record: &mut Operation, path: &[State], receipt: Option<&Signe
 }
 
 pub(crate) fn hold(record: &Operation, id: &str, claims: Vec<Claim>) -> Hold {
-    Hold { id: id.to_owned(), operation: record.id.clone(), claims, state: HoldState::Held }
+    Hold { id: id.to_owned(), operation: record.id.clone(), claims, charge: None, state: HoldState::Held }
 }
 
 pub(crate) fn commit_hold(record: &Operation) -> Mutation {

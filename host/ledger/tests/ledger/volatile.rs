@@ -24,7 +24,7 @@ fn what_has_ended_is_forgotten() {
         assert_eq!(ledger.output(&record.id).unwrap(), Some(vec![1]));
 
         let receipt = receipt(n);
-        let mut ending = vec![Mutation::SettleHold { id: hold.clone() }, append(&receipt)];
+        let mut ending = vec![Mutation::SettleHold { id: hold.clone(), realized: 0 }, append(&receipt)];
         if n == 1 {
             let (operation, receipt_id) = (Some(record.id.clone()), receipt.id().to_owned());
             ending.push(bind("r", Some(open), request(RequestOutcome::Closed { operation, receipt_id })));
@@ -45,7 +45,7 @@ fn what_has_ended_is_forgotten() {
 fn an_unwound_request_leaves_nothing() {
     let ledger = MemoryLedger::volatile();
     let mutations = vec![bind("r", None, request(RequestOutcome::Unwound))];
-    let transition = Transition { lease_epoch: ledger.lease_epoch(), operation: None, mutations };
+    let transition = Transition::of(ledger.lease_epoch(), mutations);
     wait(ledger.apply(transition, Durability::Synced)).unwrap();
     assert_eq!(ledger.request(&request_key("r")).unwrap(), None);
 }

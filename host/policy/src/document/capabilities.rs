@@ -68,8 +68,8 @@ fn grant(f: &mut Fields<'_, '_>, features: &mut Vec<Located<Feature>>) -> GrantE
         operations: f.need("operations", "a list, such as [invoke]").and_then(|c| operations(&c)).unwrap_or_default(),
         ttl_secs: f.need("ttl", "seconds, such as 300").and_then(|c| Some(c.locate(c.integer(1..=MAX_INTEGER)?))),
         max_invocations: f.take("max_invocations").and_then(|c| c.integer(1..=MAX_INTEGER)),
-        max_cost_per_invocation: f.take("max_cost_per_invocation").and_then(|c| cost_cap(&c, features)),
-        max_total_cost: f.take("max_total_cost").and_then(|c| cost_cap(&c, features)),
+        max_cost_per_invocation: f.take("max_cost_per_invocation").and_then(|c| cost_cap(&c)),
+        max_total_cost: f.take("max_total_cost").and_then(|c| cost_cap(&c)),
         constraints: f.or("constraints", Vec::new(), |c| constraints(&c)),
         dpop_required: f.or("dpop_required", false, |c| {
             let required = c.boolean()?;
@@ -122,8 +122,7 @@ fn operations(cursor: &Cursor<'_>) -> Option<Vec<Operation>> {
     Some(operations)
 }
 
-fn cost_cap(cursor: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -> Option<Located<CostCap>> {
-    features.push(cursor.locate(Feature::Money));
+fn cost_cap(cursor: &Cursor<'_>) -> Option<Located<CostCap>> {
     if cursor.is_integer() {
         let units = cursor.integer(0..=MAX_INTEGER)?;
         return Some(cursor.locate(CostCap::Units(units)));

@@ -1,8 +1,6 @@
 //! `kernel`: what holds for every call.
 
-use crate::feature::Feature;
 use crate::policy::{Deadlines, DurableAdmission, KernelPolicy, NoncePolicy, Retention};
-use crate::problem::Located;
 use crate::yaml::{Cursor, Fields};
 
 /// The longest lifetime of a capability that a policy can allow: a leap year.
@@ -11,7 +9,7 @@ const MAX_TTL_SECS: u64 = 366 * 24 * 3600;
 const MAX_DEADLINE_MS: u64 = 24 * 3600 * 1000;
 
 /// The section, and the longest lifetime where it is known.
-pub(super) fn read(section: Option<Cursor<'_>>, features: &mut Vec<Located<Feature>>) -> (KernelPolicy, Option<u64>) {
+pub(super) fn read(section: Option<Cursor<'_>>) -> (KernelPolicy, Option<u64>) {
     let default = KernelPolicy::default();
     let Some(section) = section else {
         let ttl = default.max_capability_ttl_secs;
@@ -30,7 +28,7 @@ pub(super) fn read(section: Option<Cursor<'_>>, features: &mut Vec<Located<Featu
             durable_admission: f.or("durable_admission", default.durable_admission, |c| {
                 c.choice(&[("side_effecting", DurableAdmission::SideEffecting), ("all", DurableAdmission::All)])
             }),
-            nonce: nonce(f, features),
+            nonce: nonce(f),
             deadlines: deadlines(f),
             retention: retention(f),
         };
@@ -39,17 +37,11 @@ pub(super) fn read(section: Option<Cursor<'_>>, features: &mut Vec<Located<Featu
     read.unwrap_or((default, None))
 }
 
-fn nonce(f: &mut Fields<'_, '_>, features: &mut Vec<Located<Feature>>) -> NoncePolicy {
+fn nonce(f: &mut Fields<'_, '_>) -> NoncePolicy {
     let default = NoncePolicy::default();
     f.or("nonce", default, |section| {
         section.fields("a mapping, such as { require: false, ttl_secs: 30 }", |f| NoncePolicy {
-            require: f.or("require", default.require, |c| {
-                let require = c.boolean()?;
-                if require {
-                    features.push(c.locate(Feature::Nonce));
-                }
-                Some(require)
-            }),
+            require: f.or("require", default.require, |c| c.boolean()),
             ttl_secs: f.or("ttl_secs", default.ttl_secs, |c| c.integer(1..=3600)),
         })
     })

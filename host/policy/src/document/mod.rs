@@ -53,11 +53,11 @@ impl Document {
 
     fn sections(&mut self, f: &mut Fields<'_, '_>) {
         let features = &mut self.features;
-        (self.kernel, self.max_capability_ttl) = kernel::read(f.take("kernel"), features);
+        (self.kernel, self.max_capability_ttl) = kernel::read(f.take("kernel"));
         self.guards = f.or("guards", Vec::new(), |c| plugins::read(&c, Role::Guard, features));
         self.hooks = f.or("hooks", Vec::new(), |c| plugins::read(&c, Role::OutputHook, features));
         self.servers = f.or("servers", Vec::new(), |c| servers::read(&c, features));
-        self.accounts = f.or("accounts", Vec::new(), |c| money::accounts(&c, features));
+        self.accounts = f.or("accounts", Vec::new(), |c| money::accounts(&c));
         self.capabilities = f.or("capabilities", Vec::new(), |c| capabilities::read(&c, features));
     }
 }

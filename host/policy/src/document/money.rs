@@ -1,28 +1,27 @@
 //! `price` and `accounts`.
 
+use chio_host_kernel::Price;
 use chio_host_kernel::canonical::MAX_INTEGER;
 use chio_host_kernel::money::{Currency, Money};
 
 use super::{named, public_key};
-use crate::feature::Feature;
-use crate::policy::{Account, Price};
+use crate::policy::Account;
 use crate::problem::Located;
 use crate::yaml::{Cursor, Fields};
 
-pub(super) fn price(section: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -> Option<Located<Price>> {
-    features.push(section.locate(Feature::Money));
+pub(super) fn price(section: &Cursor<'_>) -> Option<Located<Price>> {
     let price = section.fields("a mapping, such as { per_call: 1, per_million_fuel: 2, currency: USD }", |f| {
         let per_call = f.or("per_call", 0, |c| c.integer(0..=MAX_INTEGER));
         let per_million_fuel = f.or("per_million_fuel", 0, |c| c.integer(0..=MAX_INTEGER));
-        Some(Price { per_call, per_million_fuel, currency: need_currency(f)? })
+        let max_reported = f.take("max_reported").and_then(|c| c.integer(0..=MAX_INTEGER));
+        Some(Price { per_call, per_million_fuel, max_reported, currency: need_currency(f)? })
     })??;
     Some(section.locate(price))
 }
 
-pub(super) fn accounts(section: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -> Option<Vec<Account>> {
+pub(super) fn accounts(section: &Cursor<'_>) -> Option<Vec<Account>> {
     let entries = named(section, "a mapping of accounts, such as agent: { total: 5_000, currency: USD }")?;
     let read = |(name, cursor): (Located<String>, Cursor<'_>)| {
-        features.push(Located { value: Feature::Money, spot: name.spot });
         cursor.fields("a mapping, such as { total: 5_000, currency: USD }", |f| {
             let total = f.need("total", "minor units, such as 5_000").and_then(|c| c.integer(0..=MAX_INTEGER));
             let currency = need_currency(f);
@@ -30,7 +29,19 @@ pub(super) fn accounts(section: &Cursor<'_>, features: &mut Vec<Located<Feature>
             Some(Account { name: name.value, total: Money { units: total?, currency: currency? }, subject })
         })?
     };
-    Some(entries.into_iter().filter_map(read).collect())
+    let spots: Vec<_> = entries.iter().map(|(name, _)| name.spot.clone()).collect();
+    let accounts: Vec<Account> = entries.into_iter().filter_map(read).collect();
+    if accounts.len() == spots.len() {
+        for (i, account) in accounts.iter().enumerate() {
+            let pays_the_same =
+                |other: &Account| other.subject == account.subject && other.total.currency == account.total.currency;
+            if let Some(other) = accounts[..i].iter().find(|other| pays_the_same(other)) {
+                let message = format!("pays for the same agent in the same currency as {}; keep one", other.name);
+                section.report().at(&spots[i], message);
+            }
+        }
+    }
+    Some(accounts)
 }
 
 /// `currency` of a mapping that needs one.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use chio_host_kernel::Price;
 use chio_host_kernel::facts::{ArgumentFact, normalise};
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use super::{money, named, path};
 use crate::feature::Feature;
 use crate::limits::LimitOverrides;
 use crate::manifest::{arguments, refuse_unenforced};
-use crate::policy::{Access, Price};
+use crate::policy::Access;
 use crate::problem::Located;
 use crate::yaml::Cursor;
 
@@ -48,7 +49,7 @@ pub(super) fn read(section: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -
                 limits,
                 signer,
                 files: f.or("permissions", Vec::new(), |c| permissions(&c)),
-                price: f.take("price").and_then(|c| money::price(&c, features)),
+                price: f.take("price").and_then(|c| money::price(&c)),
                 arguments: f.or("arguments", BTreeMap::new(), |c| arguments(&c)),
             }
         })

@@ -1,12 +1,13 @@
 //! Capabilities: every server exists, every ttl is within bounds, every cap can be held to.
 
+use chio_host_kernel::Price;
 use chio_host_kernel::capability::{ANY, Grant};
 use chio_host_kernel::money::{Currency, Money};
 use chio_host_kernel::operation::Role;
 
 use super::Context;
 use crate::document::{CostCap, Document, GrantEntry};
-use crate::policy::{CapabilityTemplate, Price, Server, TemplateGrant};
+use crate::policy::{CapabilityTemplate, Server, TemplateGrant};
 use crate::problem::{Located, quote, suggestion};
 
 impl Context<'_> {

@@ -152,7 +152,6 @@ servers:
 10:3: guards.forbiden_path: no built-in guard has this name, and a guard of your own needs component: PATH; did you mean forbidden_path?
 13:16: servers.files.component: no built-in tool server is called \"file\"; did you mean files?
 14:15: servers.files.limits.fule: unknown key; did you mean fuel?
-15:5: servers.files.price: money holds are not available in this version; remove prices, accounts and cost caps
 15:24: servers.files.price.per_call: -1 is not a whole number from 0 to 9007199254740991
 15:38: servers.files.price.currency: \"usd\" is not a currency code; three capital letters are (ISO 4217)";
     assert_eq!(refuse(policy), expected);

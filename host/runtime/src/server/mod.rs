@@ -157,6 +157,10 @@ impl ToolServer for WasmToolServer {
         self.limits.deadline
     }
 
+    fn fuel_limit(&self) -> u64 {
+        self.limits.fuel
+    }
+
     fn call(&self, committed: Committed, invocation: Invocation) -> BoxFuture<'_, ToolRan> {
         let is_this = committed.operation().as_str() == invocation.operation_id;
         drop(committed);

@@ -91,9 +91,15 @@ async fn what_is_awaited_and_what_failed_are_told() {
     assert_eq!((&result["isError"], &result["_meta"]["chio/verdict"]), (&json!(true), &json!("incomplete")));
     assert!(text(&result).starts_with("tool server error: the disk is full\n"), "{result}");
 
-    let result = client.call(3, "desk__visit", json!({})).await;
-    assert_eq!(result["_meta"]["chio/code"], "tool.url_elicitation");
-    assert!(text(&result).contains("\nvisit: https://example.com/consent (agree first)\neffect: unknown"), "{result}");
+    let error = client.ask(3, "tools/call", json!({ "name": "desk__visit" })).await["error"].take();
+    assert_eq!(error["code"], -32042, "{error}");
+    let visit = &error["data"]["elicitations"][0];
+    assert_eq!((&visit["mode"], &visit["url"]), (&json!("url"), &json!("https://example.com/consent")));
+    assert_eq!(visit["message"], "agree first");
+    let receipt = client.receipt(&error["data"]["_meta"]["chio/receipt-id"]);
+    let reason = "tool server returned URL elicitation after dispatch; outcome is unknown";
+    assert_eq!(receipt["decision"]["reason"], reason);
+    assert_eq!(receipt["metadata"]["chio_host"]["effect"], "unknown");
 }
 
 #[tokio::test]
@@ -124,7 +130,7 @@ async fn arguments_beyond_the_bound_are_refused() {
 
 /// csharp-sdk#112.
 #[tokio::test]
-async fn a_cancelled_call_gets_no_response_and_its_tool_is_told() {
+async fn a_cancelled_call_gets_no_response_and_is_a_drop() {
     let mut client = Client::open().await;
     client.request(1, "tools/call", json!({ "name": "desk__heed" })).await;
     client.meeting.entered.acquire().await.unwrap().forget();
@@ -134,7 +140,11 @@ async fn a_cancelled_call_gets_no_response_and_its_tool_is_told() {
     let (said, ended) = client.leave().await;
     assert_eq!(said, [Value::Null; 0]);
     ended.unwrap();
-    assert_eq!(chio_host_kernel::ledger::Ledger::log(&*ledger, 0, 9).unwrap().len(), 1, "it still has its receipt");
+    let log = chio_host_kernel::ledger::Ledger::log(&*ledger, 0, 9).unwrap();
+    assert_eq!(log.len(), 1, "it still has its receipt");
+    let receipt = chio_host_kernel::ledger::Ledger::receipt(&*ledger, &log[0].receipt_id).unwrap().unwrap();
+    assert_eq!(receipt["decision"]["verdict"], "cancelled");
+    assert_eq!(receipt["decision"]["reason"], "tool evaluation future dropped after admission");
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use chio_host_kernel::ports::{
     BoxFuture, Clock, CounterView, Elicitation, Entry, Guard, GuardDecision, Hints, HookVerdict, Invocation,
     OutputFormat, OutputHook, Ran, ToolDescription, ToolError, ToolOutput, ToolRan, ToolServer, Verdict,
 };
-use chio_host_kernel::{DurableAdmission, Kernel, Ledgers, Outputs, Plugins, Settings};
+use chio_host_kernel::{Kernel, Ledgers, Plugins, Settings};
 use chio_host_ledger::MemoryLedger;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
@@ -141,6 +141,10 @@ impl ToolServer for Desk {
         Duration::from_mins(1)
     }
 
+    fn fuel_limit(&self) -> u64 {
+        1_000_000
+    }
+
     fn call(&self, _: Committed, invocation: Invocation) -> BoxFuture<'_, ToolRan> {
         Box::pin(async move {
             let answer = run(&self.meeting, &invocation).await;
@@ -238,6 +242,7 @@ pub(super) struct Client {
     input: Option<WriteHalf<DuplexStream>>,
     output: Lines<BufReader<ReadHalf<DuplexStream>>>,
     served: JoinHandle<Result<(), ServeError>>,
+    settler: JoinHandle<()>,
     stop: Option<oneshot::Sender<()>>,
     pub(super) ledger: Arc<MemoryLedger>,
     pub(super) meeting: Arc<Meeting>,
@@ -266,19 +271,12 @@ impl Client {
             servers: servers.iter().map(desk).collect::<BTreeMap<_, _>>(),
         };
         let signer = Keypair::from_seed(&[7; 32].into());
-        let settings = Settings {
-            policy_hash: "0".repeat(64),
-            trusted_issuers: vec![signer.public().hex().to_owned()],
-            max_capability_ttl: 600,
-            durable_admission: DurableAdmission::SideEffecting,
-            guards_deadline: None,
-            tool_deadline: None,
-            outputs: Outputs::ReleasedOnce,
-        };
+        let settings = Settings::new("0".repeat(64), vec![signer.public().hex().to_owned()]);
         let ledger = Arc::new(MemoryLedger::new());
         let ledgers = Ledgers { durable: ledger.clone(), volatile: Arc::new(MemoryLedger::volatile()) };
         let tokens = Arc::new(wallet(&signer, &plugins));
-        let kernel = Arc::new(Kernel::new(settings, signer, plugins, ledgers, Arc::new(Frozen)));
+        let (kernel, settler) = Kernel::new(settings, signer, plugins, ledgers, Arc::new(Frozen)).unwrap();
+        let (kernel, settler) = (Arc::new(kernel), tokio::spawn(settler.run()));
 
         let (near, far) = tokio::io::duplex(1 << 16);
         let (output, input) = tokio::io::split(near);
@@ -291,7 +289,7 @@ impl Client {
         };
         let served = tokio::spawn(serve(kernel, tokens, far_input, far_output, shutdown));
         let output = BufReader::new(output).lines();
-        Self { input: Some(input), output, served, stop: Some(stop), ledger, meeting }
+        Self { input: Some(input), output, served, settler, stop: Some(stop), ledger, meeting }
     }
 
     /// A client whose session is open.
@@ -382,7 +380,10 @@ impl Client {
         while let Some(message) = self.try_next().await {
             rest.push(message);
         }
-        (rest, self.served.await.unwrap())
+        let ended = self.served.await.unwrap();
+        // The kernel is gone with the session, and what it dropped is ended before the settler is.
+        self.settler.await.unwrap();
+        (rest, ended)
     }
 
     /// How many receipts there are.

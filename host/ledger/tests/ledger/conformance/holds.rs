@@ -2,7 +2,9 @@
 
 use std::thread;
 
-use chio_host_kernel::ledger::{Claim, Counter, CounterKey, Hold, HoldState, LedgerError, Mutation, Refused, Window};
+use chio_host_kernel::ledger::{
+    Claim, Counter, CounterKey, Hold, HoldPart, HoldState, LedgerError, Mutation, Refused, Window,
+};
 use chio_host_kernel::operation::State;
 
 use super::conforms;
@@ -56,17 +58,18 @@ fn a_hold_goes_from_state_to_state(subject: &Subject) {
     let refused = |mutation, expected, found| {
         assert_eq!(subject.refuse(None, vec![mutation]), Refused::Hold { id: id(), expected, found });
     };
-    refused(Mutation::SettleHold { id: id() }, "committed", "held");
-    refused(Mutation::ReverseHold { id: id() }, "committed", "held");
+    refused(Mutation::SettleHold { id: id(), realized: 0 }, "committed", "held");
+    refused(Mutation::FreezeHold { id: id() }, "committed", "held");
+    refused(Mutation::ResolveHold { id: id(), realized: 0 }, "frozen", "held");
     let again = hold(&subject.new_operation("any"), "h", vec![]);
     refused(Mutation::TakeHold(again.clone()), "new", "held");
     subject.mutate(vec![Mutation::CommitHold { id: id() }]).unwrap();
     assert_eq!(subject.ledger.hold("h").unwrap().map(|h| h.state), Some(HoldState::Committed));
     refused(Mutation::CommitHold { id: id() }, "held", "committed");
-    refused(Mutation::ReleaseHold { id: id() }, "held", "committed");
-    subject.mutate(vec![Mutation::SettleHold { id: id() }]).unwrap();
+    refused(Mutation::ReleaseHold { id: id(), part: HoldPart::All }, "held", "committed");
+    subject.mutate(vec![Mutation::SettleHold { id: id(), realized: 0 }]).unwrap();
     assert_eq!(subject.ledger.hold("h").unwrap(), None);
-    refused(Mutation::SettleHold { id: id() }, "committed", "gone");
+    refused(Mutation::SettleHold { id: id(), realized: 0 }, "committed", "gone");
     let committed = Hold { state: HoldState::Committed, ..again };
     assert!(matches!(subject.refuse(None, vec![Mutation::TakeHold(committed)]), Refused::Inconsistent { .. }));
     assert_eq!(used(subject, "c"), Some(1));
@@ -74,13 +77,13 @@ fn a_hold_goes_from_state_to_state(subject: &Subject) {
 
 fn what_is_given_back_is_free_again(subject: &Subject) {
     take(subject, "released", vec![claim("c", 4, 10)]).unwrap();
-    take(subject, "reversed", vec![claim("c", 6, 10)]).unwrap();
-    subject.mutate(vec![Mutation::ReleaseHold { id: "released".to_owned() }]).unwrap();
+    take(subject, "used", vec![claim("c", 6, 10)]).unwrap();
+    subject.mutate(vec![Mutation::ReleaseHold { id: "released".to_owned(), part: HoldPart::All }]).unwrap();
     assert_eq!(used(subject, "c"), Some(6));
-    subject.mutate(vec![Mutation::CommitHold { id: "reversed".to_owned() }]).unwrap();
-    subject.mutate(vec![Mutation::ReverseHold { id: "reversed".to_owned() }]).unwrap();
-    assert_eq!(used(subject, "c"), Some(0));
-    take(subject, "all", vec![claim("c", 10, 10)]).unwrap();
+    subject.mutate(vec![Mutation::CommitHold { id: "used".to_owned() }]).unwrap();
+    subject.mutate(vec![Mutation::SettleHold { id: "used".to_owned(), realized: 0 }]).unwrap();
+    assert_eq!(used(subject, "c"), Some(6));
+    take(subject, "rest", vec![claim("c", 4, 10)]).unwrap();
 }
 
 fn an_older_window_starts_from_zero(subject: &Subject) {
@@ -97,16 +100,16 @@ fn a_step_back_of_the_clock_opens_nothing(subject: &Subject) {
     take(subject, "h2", vec![claim_within("c", 60, 2)]).unwrap();
     // Counted in the newer window, and given back there.
     exhausted(take(subject, "h3", vec![claim_within("c", 120, 1)]));
-    subject.mutate(vec![Mutation::ReleaseHold { id: "h2".to_owned() }]).unwrap();
+    subject.mutate(vec![Mutation::ReleaseHold { id: "h2".to_owned(), part: HoldPart::All }]).unwrap();
     assert_eq!(used(subject, "c"), Some(8));
 }
 
 fn a_release_gives_back_within_its_window_only(subject: &Subject) {
     take(subject, "old", vec![claim_within("c", 60, 9)]).unwrap();
     take(subject, "new", vec![claim_within("c", 120, 5)]).unwrap();
-    subject.mutate(vec![Mutation::ReleaseHold { id: "old".to_owned() }]).unwrap();
+    subject.mutate(vec![Mutation::ReleaseHold { id: "old".to_owned(), part: HoldPart::All }]).unwrap();
     assert_eq!(used(subject, "c"), Some(5));
-    subject.mutate(vec![Mutation::ReleaseHold { id: "new".to_owned() }]).unwrap();
+    subject.mutate(vec![Mutation::ReleaseHold { id: "new".to_owned(), part: HoldPart::All }]).unwrap();
     assert_eq!(used(subject, "c"), Some(0));
 }
 
@@ -114,7 +117,7 @@ fn two_claims_of_one_hold_add_up(subject: &Subject) {
     exhausted(take(subject, "h", vec![claim("c", 6, 10), claim("c", 6, 10)]));
     assert_eq!(used(subject, "c"), None);
     take(subject, "h", vec![claim("c", 6, 10), claim("c", 4, 10), claim("d", 1, 1)]).unwrap();
-    subject.mutate(vec![Mutation::ReleaseHold { id: "h".to_owned() }]).unwrap();
+    subject.mutate(vec![Mutation::ReleaseHold { id: "h".to_owned(), part: HoldPart::All }]).unwrap();
     assert_eq!((used(subject, "c"), used(subject, "d")), (Some(0), Some(0)));
 }
 
@@ -127,7 +130,7 @@ fn a_hold_is_its_operations_own(subject: &Subject) {
     assert!(matches!(subject.refuse(Some(write.clone()), vec![commit_hold(&others)]), Refused::Inconsistent { .. }));
     // An operator's release is an operation of its own, and closes another's hold.
     let id = others.participants.hold.unwrap();
-    subject.apply(Some(write), vec![Mutation::ReleaseHold { id }]).unwrap();
+    subject.apply(Some(write), vec![Mutation::ReleaseHold { id, part: HoldPart::All }]).unwrap();
 }
 
 fn a_long_counter_key_is_refused(subject: &Subject) {
@@ -154,7 +157,7 @@ fn a_hold_with_many_claims_is_kept(subject: &Subject) {
     let claims: Vec<_> = (0..1000).map(|i| claim(&format!("c{i}"), 1, 1)).collect();
     take(subject, "h", claims.clone()).unwrap();
     assert_eq!(subject.ledger.hold("h").unwrap().map(|h| h.claims), Some(claims));
-    subject.mutate(vec![Mutation::ReleaseHold { id: "h".to_owned() }]).unwrap();
+    subject.mutate(vec![Mutation::ReleaseHold { id: "h".to_owned(), part: HoldPart::All }]).unwrap();
     assert_eq!(subject.ledger.hold("h").unwrap(), None);
     assert_eq!(used(subject, "c999"), Some(0));
 }
