@@ -6,8 +6,12 @@
 mod bad_input;
 mod demo;
 mod full_check;
+#[cfg(target_os = "linux")]
+mod killed;
+mod money;
 mod policy_hash;
 mod python;
 mod readme;
+mod recover;
 mod support;
 mod walkthrough;

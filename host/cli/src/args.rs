@@ -128,7 +128,7 @@ pub(crate) struct CallArgs {
     /// The nonce that an earlier answer to the same --request-id handed out: JSON, or @FILE
     #[arg(long, value_name = "JSON", requires = "request_id")]
     pub(crate) nonce: Option<String>,
-    /// A single-use id that the call takes, such as destructive_lease=ID (may be repeated)
+    /// A single-use id that the call takes, such as `destructive_lease=ID` (may be repeated)
     #[arg(long, value_name = "KIND=ID")]
     pub(crate) reserve: Vec<String>,
 }

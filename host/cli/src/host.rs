@@ -2,14 +2,14 @@
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use chio_host_kernel::canonical;
 use chio_host_kernel::failpoint::{Action, Failpoints};
-use chio_host_kernel::ports::Clock;
+use chio_host_kernel::ports::{BoxFuture, Clock};
 use chio_host_kernel::{AccountSettings, DurableAdmission, Kernel, Ledgers, NonceSettings, Outputs, Plugins, Settings};
-use chio_host_ledger::{MemoryLedger, SledLedger};
+use chio_host_ledger::{MemoryLedger, SupervisedLedger};
 use chio_host_policy::{self as policy, Policy};
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -38,9 +38,17 @@ pub(crate) struct Host {
     pub(crate) agent: String,
     pub(crate) policy_hash: String,
     pub(crate) source_hash: String,
-    settler: JoinHandle<()>,
+    background: Background,
 }
 
+/// What goes on beside the calls.
+struct Background {
+    settler: JoinHandle<()>,
+    keeper: JoinHandle<()>,
+}
+
+/// How often calls that wait for their callers are looked at.
+const EXPIRY: Duration = Duration::from_secs(1);
 /// How long a host has to end what dropped calls left, before it leaves that to the next start.
 const SETTLING: Duration = Duration::from_secs(5);
 
@@ -76,21 +84,21 @@ impl Host {
             })?,
         };
         let settings = settings(policy, keys.kernel.public().hex(), &agent);
-        let (kernel, settler) = start(folders, settings, keys, plugins, clock).await?;
+        let (kernel, background) = start(folders, settings, keys, plugins, clock).await?;
         Ok(Self {
             kernel,
             wallet: Arc::new(wallet),
             agent,
             policy_hash: policy.policy_hash.clone(),
             source_hash: policy.source_hash.clone(),
-            settler,
+            background,
         })
     }
 
     /// Lets the settler end what dropped calls left, and closes.
     pub(crate) async fn close(self) {
-        let Self { kernel, settler, .. } = self;
-        settled(kernel, settler).await;
+        let Self { kernel, background, .. } = self;
+        background.end(kernel).await;
     }
 
     /// Whether outputs are inspected.
@@ -111,7 +119,7 @@ fn load(
 /// A host without a policy, whose kernel mediates nothing: for what an operator resolves.
 pub(crate) struct Bare {
     pub(crate) kernel: Arc<Kernel>,
-    settler: JoinHandle<()>,
+    background: Background,
 }
 
 impl Bare {
@@ -119,12 +127,12 @@ impl Bare {
         let keys = Keys::open(&folders.keys)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let settings = Settings::new(canonical::hash(&json!({})), Vec::new());
-        let (kernel, settler) = start(folders, settings, keys, Plugins::default(), clock).await?;
-        Ok(Self { kernel, settler })
+        let (kernel, background) = start(folders, settings, keys, Plugins::default(), clock).await?;
+        Ok(Self { kernel, background })
     }
 
     pub(crate) async fn close(self) {
-        settled(self.kernel, self.settler).await;
+        self.background.end(self.kernel).await;
     }
 }
 
@@ -135,9 +143,10 @@ async fn start(
     keys: Keys,
     plugins: Plugins,
     clock: Arc<dyn Clock>,
-) -> Result<(Arc<Kernel>, JoinHandle<()>), CliError> {
-    let ledger = SledLedger::open(folders.ledger()).map_err(|e| CliError::OpenLedger(e.to_string()))?;
-    let ledgers = Ledgers { durable: Arc::new(ledger), volatile: Arc::new(MemoryLedger::volatile()) };
+) -> Result<(Arc<Kernel>, Background), CliError> {
+    let ledger = SupervisedLedger::open(folders.ledger()).map_err(|e| CliError::OpenLedger(e.to_string()))?;
+    let ledger = Arc::new(ledger);
+    let ledgers = Ledgers { durable: ledger.clone(), volatile: Arc::new(MemoryLedger::volatile()) };
     let (kernel, settler) = Kernel::new(settings, keys.kernel, plugins, ledgers, clock)?;
     let settler = tokio::spawn(settler.run());
     let recovered = kernel.recover().await?;
@@ -148,13 +157,46 @@ async fn start(
         let (operation, why) = (&stuck.operation, &stuck.why);
         tracing::error!(operation, why, "an operation cannot be recovered; see `recover list`");
     }
-    Ok((Arc::new(kernel), settler))
+    let kernel = Arc::new(kernel);
+    let keeper = tokio::spawn(keep(ledger, Arc::downgrade(&kernel)));
+    Ok((kernel, Background { settler, keeper }))
 }
 
-async fn settled(kernel: Arc<Kernel>, settler: JoinHandle<()>) {
-    drop(kernel);
-    if tokio::time::timeout(SETTLING, settler).await.is_err() {
-        tracing::warn!("dropped calls were still being ended; the next start does the rest");
+/// For as long as there is a kernel: a ledger that failed is opened again, and calls whose
+/// callers did not come back are ended.
+async fn keep(ledger: Arc<SupervisedLedger>, kernel: Weak<Kernel>) {
+    let of_recovery = kernel.clone();
+    let recover = move || -> BoxFuture<'static, Result<(), String>> {
+        let kernel = of_recovery.upgrade();
+        Box::pin(async {
+            let kernel = kernel.ok_or_else(|| "the host has ended".to_owned())?;
+            kernel.recover().await.map(drop).map_err(|e| e.to_string())
+        })
+    };
+    let expire = async {
+        let mut now_and_then = tokio::time::interval(EXPIRY);
+        while let Some(kernel) = kernel.upgrade() {
+            if let Err(error) = kernel.expire_parked().await {
+                tracing::debug!(%error, "calls that waited too long are left to the next look");
+            }
+            drop(kernel);
+            now_and_then.tick().await;
+        }
+    };
+    tokio::select! {
+        () = ledger.supervise(recover) => {}
+        () = expire => {}
+    }
+}
+
+impl Background {
+    /// Ends with the kernel: the settler once it has ended what dropped calls left.
+    async fn end(self, kernel: Arc<Kernel>) {
+        self.keeper.abort();
+        drop(kernel);
+        if tokio::time::timeout(SETTLING, self.settler).await.is_err() {
+            tracing::warn!("dropped calls were still being ended; the next start does the rest");
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! The mediated call, top to bottom.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::admission::{self, NotHeld, OpenOperation, PostAdmissionDropGuard, Wanted};
-use crate::books;
 use crate::call::{Call, EffectClass, Mode, Snapshot};
 use crate::canonical;
 use crate::capability::Grant;
@@ -16,23 +16,16 @@ use crate::guards::{self, Judgement, Unjudged};
 use crate::hooks;
 use crate::in_flight::Turn;
 use crate::kernel::{DurableAdmission, Kernel};
-use crate::ledger::{
-    Charge, Claim, CounterKey, Durability, Ledger, LedgerError, Mutation, NonceRefusal, Refused, RequestKey,
-};
-use crate::nonce::{ExecutionNonce, NonceError};
-use crate::operation::{
-    Admission, Binding, Delivery, Kind, NonceRef, Operation, Parked, Participants, Requirements, State,
-};
+use crate::ledger::{Charge, Claim, CounterKey, Durability, Ledger, LedgerError, Mutation, RequestKey};
+use crate::nonce::NonceError;
+use crate::operation::{Admission, Binding, Delivery, Kind, NonceRef, Operation, Participants, Requirements, State};
+use crate::park::{Resumed, nonce_error};
 use crate::ports::{Invocation, OutputFormat, ToolOutput, ToolRan, ToolServer};
-use crate::receipt::{Decision, KERNEL};
 use crate::replay::{Fresh, Known};
-use crate::response::{KernelError, Origin, Response};
+use crate::response::{KernelError, Response};
 use crate::settle::{self, Answer, Effect, Ending};
 use crate::trail::Trail;
 use crate::verify;
-
-/// What the receipt of a call says that waits for its nonce.
-const AWAITS_NONCE: &str = "the call waits for its execution nonce to be presented";
 
 /// A call whose capability lets it in.
 pub(crate) struct Admitted<'c> {
@@ -42,14 +35,14 @@ pub(crate) struct Admitted<'c> {
 }
 
 /// A call on its way: the right to evaluate its id, and what it owes once it is recorded.
-struct Underway {
-    fresh: Option<Fresh>,
-    turn: Turn,
-    guard: Option<PostAdmissionDropGuard>,
+pub(crate) struct Underway {
+    pub(crate) fresh: Option<Fresh>,
+    pub(crate) turn: Turn,
+    pub(crate) guard: Option<PostAdmissionDropGuard>,
 }
 
 impl Underway {
-    fn guard(&mut self) -> &mut PostAdmissionDropGuard {
+    pub(crate) fn guard(&mut self) -> &mut PostAdmissionDropGuard {
         self.guard.as_mut().expect("a call is recorded before it goes on")
     }
 }
@@ -102,6 +95,9 @@ impl Kernel {
     /// Only where nothing could be signed: the ledger does not take it, or too many calls are under way. Every refusal is
     /// a [`Response`] with a receipt.
     pub async fn evaluate(&self, call: &Call) -> Result<Response, KernelError> {
+        if self.books.ledgers.durable.lease_epoch() != self.recovered.load(Ordering::Acquire) {
+            return Err(KernelError::Recovering);
+        }
         let mut trail = Trail::begin(&*self.books.clock);
         let settings = &self.books.settings;
         if let Err(denial) = verify::identify(call, &settings.trusted_issuers, &self.verified, trail.now()) {
@@ -146,7 +142,7 @@ impl Kernel {
             self.record(call, &admitted, &judgement, underway, trail).await?; // 3
             let parks = self.hold(call, &admitted, judgement, underway.guard(), trail).await?; // 4
             if parks {
-                return self.park(underway).await.map(Progress::Parked);
+                return Ok(Progress::Parked(self.park(underway).await?));
             }
         }
         let tool = self.commit_and_dispatch(call, &admitted, underway.guard(), trail).await?; // 5
@@ -367,116 +363,6 @@ impl Kernel {
         Ok(Some(Charge { amount, account, cap }))
     }
 
-    /// The call stops with its hold and its nonce, durably, until its caller presents the nonce.
-    async fn park(&self, underway: &mut Underway) -> Result<Box<Response>, Stopped> {
-        let guard = underway.guard();
-        let owned = guard.owned();
-        let record = &owned.operation.record;
-        let nonce = ExecutionNonce::of(record, &self.books.signer);
-        let nonce = nonce.ok_or_else(|| KernelError::Unresolvable("it has no nonce to wait for".to_owned()))?;
-        let (until, id, key) = (nonce.body.expires_at, record.id.clone(), admission::request_key(record));
-        let decision = Decision::Pending { reason: AWAITS_NONCE.to_owned(), guard: KERNEL.to_owned() };
-        let ending = Ending::new(decision, "nonce.pending", Effect::None);
-        let receipt = self.books.sign(&owned.draft, &ending, Some(record))?;
-        let parked = Parked { receipt_id: receipt.id().to_owned(), until };
-        let append = vec![books::append(&receipt, &owned.draft)];
-        owned.operation.advance(&[], |r| r.parked = Some(parked), append, Durability::Synced).await?;
-        if let Some(guard) = underway.guard.take() {
-            guard.disarm();
-        }
-        self.parked.add(until, id, key);
-        let code = ending.code;
-        Ok(Box::new(Response { code, nonce: Some(nonce), ..Response::of(receipt) }))
-    }
-
-    /// A call whose operation waits for it: with its nonce it goes on, its capability and guards checked again.
-    async fn resume(
-        &self,
-        call: &Call,
-        operation: Operation,
-        turn: Turn,
-        trail: &Trail,
-    ) -> Result<Resumed, KernelError> {
-        let now = self.books.now();
-        let is_over = operation.parked.as_ref().is_none_or(|p| p.until <= now);
-        let Some(nonce) = call.admission.nonce.as_ref().filter(|_| !is_over) else {
-            if is_over {
-                self.end_parked(operation, turn).await?;
-                return self.look_up_again(call).map(Resumed::Answered);
-            }
-            return self.still_parked(&operation).map(Resumed::Answered);
-        };
-        let key = match nonce.verify(&operation, now, &self.books.signer) {
-            Ok(key) => key,
-            Err(why) => return self.refuse(call, trail, &why.into()).await.map(Box::new).map(Resumed::Answered),
-        };
-        let permit = match self.unwinds.reserve() {
-            Ok(permit) => permit,
-            Err(denial) => return self.refuse(call, trail, &denial).await.map(Box::new).map(Resumed::Answered),
-        };
-        let ledger = self.books.ledgers.durable.clone();
-        let draft = Draft::of(call, trail, &self.books.settings.policy_hash);
-        let open = OpenOperation::new(ledger, operation);
-        let reserve = Mutation::ReserveNonce { nonce: key, operation: open.record.id.clone(), now };
-        match open.apply(None, vec![reserve], Durability::Buffered).await {
-            Ok(_) => {}
-            Err(LedgerError::Refused(Refused::Nonce { why, .. })) => {
-                let denial = Denial::from(nonce_error(why));
-                return self.refuse(call, trail, &denial).await.map(Box::new).map(Resumed::Answered);
-            }
-            Err(error) => return Err(error.into()),
-        }
-        let guard = PostAdmissionDropGuard::new(open, draft, None, turn.clone(), permit);
-        Ok(Resumed::Goes(Box::new(Underway { fresh: None, turn, guard: Some(guard) })))
-    }
-
-    /// The answer that was given when the call was parked, and the same nonce.
-    fn still_parked(&self, operation: &Operation) -> Result<Box<Response>, KernelError> {
-        let receipt_id = operation.parked.as_ref().map(|p| p.receipt_id.clone()).unwrap_or_default();
-        let recorded = self.recorded(None, &receipt_id)?;
-        let nonce = ExecutionNonce::of(operation, &self.books.signer);
-        Ok(Box::new(Response { nonce, origin: Origin::Replayed, ..recorded }))
-    }
-
-    fn look_up_again(&self, call: &Call) -> Result<Box<Response>, KernelError> {
-        let key = RequestKey {
-            subject: call.agent.clone(),
-            namespace: call.mode.namespace(),
-            request_id: call.request_id.clone(),
-        };
-        match self.look_up(call, key)? {
-            Known::Finished(response) => Ok(response),
-            _ => Err(KernelError::Unresolvable("its operation was ended, and its request id was not".to_owned())),
-        }
-    }
-
-    /// Ends operations whose callers did not come back in time. Hosts call it now and then, and every recorded call does, so
-    /// that nobody's budget is set aside for longer than its nonce lives.
-    ///
-    /// # Errors
-    /// The ledger does not take it.
-    pub async fn expire_parked(&self) -> Result<(), KernelError> {
-        while let Some((id, key)) = self.parked.take_expired(self.books.now()) {
-            // Whoever has the turn is resuming it, or ending it.
-            let Some(turn) = self.in_flight.turn_now(&key) else { continue };
-            let record = self.books.ledgers.durable.operation(&id)?;
-            if let Some(operation) = record.filter(|o| o.parked.is_some() && o.state.is_before_dispatch()) {
-                self.end_parked(operation, turn).await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn end_parked(&self, operation: Operation, turn: Turn) -> Result<(), KernelError> {
-        let ending = Ending::denied(&NonceError::Expired.into());
-        let kept = self.books.ledgers.durable.draft(&operation.id)?.unwrap_or_default();
-        let draft = crate::draft::Kept::read(&kept).map_err(KernelError::Unresolvable)?.draft;
-        let mut open = OpenOperation::new(self.books.ledgers.durable.clone(), operation);
-        self.books.end(&mut open, &draft, &ending, None).await?;
-        drop(turn);
-        Ok(())
-    }
-
     /// Step 5: the commit, and the tool.
     async fn commit_and_dispatch(
         &self,
@@ -605,19 +491,13 @@ impl Kernel {
     }
 
     /// A refusal that leaves the request id with the meaning that it has.
-    async fn refuse(&self, call: &Call, trail: &Trail, denial: &Denial) -> Result<Response, KernelError> {
+    pub(crate) async fn refuse(&self, call: &Call, trail: &Trail, denial: &Denial) -> Result<Response, KernelError> {
         let draft = Draft::of(call, trail, &self.books.settings.policy_hash);
         let ending = Ending::denied(denial);
         let receipt = self.books.sign(&draft, &ending, None)?;
         self.books.close_request(&draft, &receipt, None).await?;
         Ok(answer(receipt, ending, call))
     }
-}
-
-/// What became of a call whose operation waited for it.
-enum Resumed {
-    Answered(Box<Response>),
-    Goes(Box<Underway>),
 }
 
 fn answer(receipt: crate::receipt::SignedReceipt, ending: Ending, call: &Call) -> Response {
@@ -632,14 +512,6 @@ fn answer(receipt: crate::receipt::SignedReceipt, ending: Ending, call: &Call) -
     }
     let Ending { output, code, elicitations, .. } = ending;
     Response { output, code, elicitations, ..Response::of(receipt) }
-}
-
-fn nonce_error(why: NonceRefusal) -> NonceError {
-    match why {
-        NonceRefusal::Expired => NonceError::Expired,
-        NonceRefusal::Full => NonceError::Full,
-        NonceRefusal::Used | NonceRefusal::NotOwner => NonceError::Replayed,
-    }
 }
 
 /// Whose counter ran out decides the reason.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::admission::{ParkedOperations, Recovered, Settler, Unwinds};
@@ -144,6 +145,8 @@ pub struct Kernel {
     pub(crate) verified: VerifiedTokens,
     pub(crate) unwinds: Unwinds,
     pub(crate) parked: ParkedOperations,
+    /// The lease epoch whose open operations were recovered. A ledger that was opened again since serves no call before.
+    pub(crate) recovered: AtomicU64,
 }
 
 impl Kernel {
@@ -163,6 +166,7 @@ impl Kernel {
             return Err(KernelError::VolatileNonces);
         }
         let places = settings.settler_places;
+        let recovered = AtomicU64::new(ledgers.durable.lease_epoch());
         let books = Arc::new(Books { settings, signer, ledgers, clock });
         let (unwinds, settler) = Settler::new(books.clone(), places);
         let kernel = Self {
@@ -172,17 +176,21 @@ impl Kernel {
             verified: VerifiedTokens::default(),
             unwinds,
             parked: ParkedOperations::default(),
+            recovered,
         };
         Ok((kernel, settler))
     }
 
-    /// Ends what an earlier run left open, and opens the policy's accounts. To be awaited before anything is served.
+    /// Ends what an earlier run left open, and opens the policy's accounts. To be awaited before anything is served, and
+    /// whenever the ledger was opened again.
     ///
     /// # Errors
     /// The ledger does not take it, or an account of the policy holds less than was spent from it.
     pub async fn recover(&self) -> Result<Recovered, KernelError> {
+        let epoch = self.books.ledgers.durable.lease_epoch();
         let recovered = self.books.recover(&self.parked).await?;
         self.books.open_accounts().await?;
+        self.recovered.store(epoch, Ordering::Release);
         Ok(recovered)
     }
 

@@ -39,6 +39,7 @@ pub mod money;
 pub mod nonce;
 pub mod operation;
 mod operator;
+mod park;
 pub mod ports;
 pub mod receipt;
 mod replay;

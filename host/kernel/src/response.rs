@@ -76,6 +76,9 @@ pub enum KernelError {
         /// The bound.
         limit: usize,
     },
+    /// The ledger was opened again, and what was in flight is being looked at.
+    #[error("the ledger was opened again and is being recovered; try again later")]
+    Recovering,
     /// An operation that is open cannot be ended.
     #[error("it cannot be ended: {0}")]
     Unresolvable(String),

@@ -176,13 +176,14 @@ async fn a_kill_at_every_failpoint_leaves_each_call_with_one_signed_end() {
             assert!(row.kills >= 1, "{failpoint} was passed");
         }
     }
-    let mut report = format!(
-        "{:<24} {:>5} {:>20} {:>24}\n",
-        "failpoint", "kills", "invariant violations", "signed terminal receipts"
-    );
-    for (name, row) in &table {
-        report += &format!("{name:<24} {:>5} {:>20} {:>24}\n", row.kills, row.violations.len(), row.signed);
-    }
+    let line = |name: &str, kills: &str, violations: &str, signed: &str| {
+        format!("{name:<24} {kills:>5} {violations:>20} {signed:>24}\n")
+    };
+    let rows = table.iter().map(|(name, row)| {
+        line(name, &row.kills.to_string(), &row.violations.len().to_string(), &row.signed.to_string())
+    });
+    let head = line("failpoint", "kills", "invariant violations", "signed terminal receipts");
+    let report: String = std::iter::once(head).chain(rows).collect();
     std::io::stdout().write_all(format!("\n{report}").as_bytes()).unwrap();
     let wrong: Vec<_> = table.values().flat_map(|row| &row.violations).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");

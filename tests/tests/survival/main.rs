@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod crash;
+#[cfg(target_os = "linux")]
+mod disk_full;
 mod drops;
 mod model;
 mod money;

@@ -100,12 +100,11 @@ impl Run {
         let end = End { receipt_id: text(&receipt["id"]), verdict: text(&receipt["decision"]["verdict"]) };
         let cost = &receipt["metadata"]["chio_host"]["cost"];
         let (frozen, realized) = (cost["frozen"] == true, cost["realized"]["units"].as_u64().unwrap_or(0));
-        match self.ends.insert(id, end.clone()) {
-            Some(before) => assert_eq!(before, end, "an end that changed"),
-            None => {
-                self.frozen += u64::from(frozen);
-                self.spent += realized;
-            }
+        if let Some(before) = self.ends.insert(id, end.clone()) {
+            assert_eq!(before, end, "an end that changed");
+        } else {
+            self.frozen += u64::from(frozen);
+            self.spent += realized;
         }
     }
 
@@ -115,20 +114,15 @@ impl Run {
                 let known = self.ends.get(&id).cloned();
                 let before = self.world.entered();
                 let response = self.world.host.evaluate(&self.world.call(&format!("request-{id}"))).await;
-                match known {
-                    Some(end) => {
-                        assert_eq!(
-                            (response.receipt.id(), response.origin),
-                            (end.receipt_id.as_str(), Origin::Replayed)
-                        );
-                        assert_eq!(self.world.entered(), before, "a known id entered the tool");
-                    }
-                    None => {
-                        let allowed = response.decision().verdict() == "allow";
-                        assert_eq!(self.world.entered(), before + usize::from(allowed), "{response:?}");
-                        self.learn(id);
-                        self.learn_refusal(id, &response);
-                    }
+                if let Some(end) = known {
+                    let expected = (end.receipt_id.as_str(), Origin::Replayed);
+                    assert_eq!((response.receipt.id(), response.origin), expected);
+                    assert_eq!(self.world.entered(), before, "a known id entered the tool");
+                } else {
+                    let allowed = response.decision().verdict() == "allow";
+                    assert_eq!(self.world.entered(), before + usize::from(allowed), "{response:?}");
+                    self.learn(id);
+                    self.learn_refusal(id, &response);
                 }
             }
             Step::Drop(id, polls) => {

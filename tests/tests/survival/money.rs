@@ -174,8 +174,8 @@ async fn an_account_follows_its_policy_and_never_falls_below_what_is_owed() {
     world.host.evaluate(&world.call("request")).await;
     let total = |units| move |settings: &mut chio_host_kernel::Settings| settings.accounts[0].total = usd(units);
     let counting = tool().counting(world.entries.clone());
-    let changed = builder(ledger.closed(), counting).settings(total(2000));
-    let larger = World::of(changed, world.entries.clone(), vec![limited()]).await;
+    let grown = builder(ledger.closed(), counting).settings(total(2000));
+    let larger = World::of(grown, world.entries.clone(), vec![limited()]).await;
     assert_eq!(larger.host.ledger.account("agent").unwrap().unwrap().free(), 2000 - COST);
     let changes = larger.holds().terminal.into_values().filter(|r| r["receipt_kind"] == "governed_economic_mutation");
     let mut tools: Vec<_> = changes.map(|r| r["tool_name"].as_str().unwrap().to_owned()).collect();

@@ -1,4 +1,4 @@
-//! The rules on money, which a policy cannot reach from outside while money is not available.
+//! The rules on money.
 
 use std::borrow::Cow;
 use std::path::Path;

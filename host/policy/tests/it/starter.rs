@@ -1,4 +1,4 @@
-//! The seed's starter policy loads unchanged, and so does design's example, money left out.
+//! The seed's starter policy loads unchanged, and so does a policy that says everything that can be said.
 
 use chio_host_kernel::capability::Operation;
 use chio_host_policy::{DurableAdmission, Origin};
@@ -35,7 +35,7 @@ fn the_starter_policy_loads_unchanged() {
 
 const EXAMPLE: &str = r#"
 kernel: { max_capability_ttl: 600, delegation_depth_limit: 3, durable_admission: all,
-          deadlines: { guards: 100ms, tool: 30s }, retention: { keep_outputs: true } }
+          nonce: { require: true, ttl_secs: 60 }, deadlines: { guards: 100ms, tool: 30s }, retention: { keep_outputs: true } }
 guards:                                   # run in this order
   house_rules:
     component: ../plugins/house_rules.wasm
@@ -50,13 +50,27 @@ servers:
     component: builtin:files
     permissions: { files: [{ path: ../workspace, access: read-write }, { path: ../docs, access: read, at: /manual/ }] }
     arguments: { read_file: [{ at: /encoding, is: text }], grep: [{ at: /pattern, is: content }] }
+    price: { per_call: 1, per_million_fuel: 2, max_reported: 3, currency: USD }
+accounts:
+  agent: { total: 5_000, currency: USD }
+  other: { total: 1, currency: USD, subject: 3dbf7b1230475796d5c78cdcf441c84721d9e3c24362fbbfb4225e307d1b9fb4 }
 capabilities:
   default:
     tools:
       - { server: files, tool: "*", operations: [invoke], ttl: 300, max_invocations: 100,
-          constraints: [{ type: path_prefix, value: /workspace }] }
+          max_cost_per_invocation: 10, max_total_cost: 500,
+          constraints: [{ type: path_prefix, value: /workspace },
+                        { type: runtime_reservation, value: { kind: destructive_lease, id: lease-1 } }] }
       - { server: "*", tool: read_file, operations: [invoke, read_result], ttl: 60 }
 "#;
+
+#[test]
+fn two_accounts_that_pay_for_the_same_are_refused() {
+    let twice =
+        "accounts: { a: { total: 1, currency: USD }, b: { total: 2, currency: EUR }, c: { total: 3, currency: USD } }";
+    let expected = "1:77: accounts.c: pays for the same agent in the same currency as a; keep one";
+    assert_eq!(crate::support::refuse(twice), expected);
+}
 
 #[test]
 fn the_example_loads_with_everything_it_says() {
@@ -65,6 +79,9 @@ fn the_example_loads_with_everything_it_says() {
     assert_eq!(policy.kernel.durable_admission, DurableAdmission::All);
     assert_eq!((policy.kernel.deadlines.guards_ms, policy.kernel.deadlines.tool_ms), (Some(100), Some(30_000)));
     assert!(policy.kernel.retention.keep_outputs);
+    assert_eq!((policy.kernel.nonce.require, policy.kernel.nonce.ttl_secs), (true, 60));
+    let accounts: Vec<_> = policy.accounts.iter().map(|a| (a.total.to_string(), a.subject.is_some())).collect();
+    assert_eq!(accounts, [("5000 USD".to_owned(), false), ("1 USD".to_owned(), true)]);
 
     let own = &policy.guards[0];
     assert_eq!((own.name.as_str(), own.limits.fuel, own.limits.memory_bytes), ("house_rules", 5_000_000, 16 << 20));
@@ -81,6 +98,10 @@ fn the_example_loads_with_everything_it_says() {
     let facts: Vec<_> = server.arguments["read_file"].iter().map(|fact| fact.at.as_str()).collect();
     assert_eq!(facts, ["/path", "/encoding"]);
     assert_eq!(policy.capabilities[0].ttl_secs(), 60);
-    assert_eq!(policy.capabilities[0].grants[0].grant.max_invocations, Some(100));
+    let grant = &policy.capabilities[0].grants[0].grant;
+    assert_eq!(grant.max_invocations, Some(100));
+    assert_eq!(grant.max_total_cost.as_ref().map(ToString::to_string).as_deref(), Some("500 USD"));
+    assert_eq!(grant.constraints[1].reservation().unwrap().unwrap().to_string(), "destructive_lease lease-1");
+    assert_eq!(server.price.as_ref().and_then(|p| p.max_reported), Some(3));
     assert_eq!(policy.dir, project.path("conf").canonicalize().unwrap());
 }

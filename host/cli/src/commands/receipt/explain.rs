@@ -56,9 +56,36 @@ fn lines(record: &Value) -> Vec<(&'static str, String)> {
             lines.push((name, printable(value, 128)));
         }
     }
+    lines.extend(cost(&own["cost"]));
+    lines.extend(runtime(&record["metadata"]["chio_runtime"]));
     lines.extend(evidence(record));
     lines.extend(components(own));
     lines
+}
+
+fn money(amount: &Value) -> String {
+    format!("{} {}", amount["units"], printable(amount["currency"].as_str().unwrap_or("?"), 16))
+}
+
+fn cost(cost: &Value) -> Option<(&'static str, String)> {
+    let held = cost.get("held").map(money)?;
+    let shown = match (cost.get("realized").map(money), cost["overrun"].as_str()) {
+        (Some(realized), Some(overrun)) => format!("{realized} of {held} held; overrun: {}", printable(overrun, 256)),
+        (Some(realized), None) => format!("{realized} of {held} held"),
+        (None, _) => format!("{held} held and frozen until an operator resolves it: chio-host recover list"),
+    };
+    Some(("cost", shown))
+}
+
+/// What is kept, and what could not be given back.
+fn runtime(runtime: &Value) -> Vec<(&'static str, String)> {
+    let list = |name: &str| runtime[name].as_array().map(Vec::as_slice).unwrap_or_default();
+    let text = |v: &Value, name: &str| printable(v[name].as_str().unwrap_or("?"), 256);
+    let kept = list("retained_reservations").iter();
+    let faults = list("cleanup_faults").iter();
+    kept.map(|r| ("kept", format!("{} {}", text(r, "kind"), text(r, "id"))))
+        .chain(faults.map(|f| ("cleanup_fault", format!("{}: {}", text(f, "step"), text(f, "reason")))))
+        .collect()
 }
 
 fn evidence(record: &Value) -> Vec<(&'static str, String)> {
@@ -99,13 +126,19 @@ fn hint(code: &str, decision: &Value) -> Option<&'static str> {
     Some(match code.split('.').next().unwrap_or_default() {
         "capability" => "present a capability that this host issued to this caller and that is good now",
         "scope" if code == "scope.constraint" => "send arguments that meet the grant's constraints, or widen the grant",
-        "budget" => "raise max_invocations in the policy, or wait for the next capability",
+        "budget" if code == "budget.account" => {
+            "raise the account's total in the policy, or lower what the call may cost"
+        }
+        "budget" => "raise the grant's limits in the policy, or wait for the next capability",
+        "nonce" => "ask with the same request id and the nonce that its first answer handed out, in time",
+        "recovery" | "call" => "use a new request id, once you know what the first call did",
         "guard" if code == "guard.denied" || code == "guard.pending" => {
             "read the evidence: the guard says what it saw; change the call, or the guard's config in the policy"
         }
         "guard" => "the guard broke or reached a limit: raise its limits in the policy, or mend it",
         "tool" => "the tool failed or reached a limit: see its message, or raise its limits in the policy",
         "hook" | "output" => "the output was withheld: see the hook's reason",
+        "admission" if code == "admission.reserved" => "use a new single-use id: this one is taken",
         "admission" => "use a new request id",
         _ => "inspect the guard and policy_hash, then mint or narrow a matching capability",
     })

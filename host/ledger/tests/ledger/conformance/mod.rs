@@ -1,5 +1,6 @@
 //! What every ledger has to do. Each test runs against each implementation.
 
+mod accounts;
 mod holds;
 mod operations;
 mod receipts;
