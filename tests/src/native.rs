@@ -14,6 +14,7 @@ use chio_host_kernel::ports::{
     BoxFuture, CounterView, Entry, Fault, Guard, Hints, HookVerdict, Invocation, OutputFormat, OutputHook, Ran,
     ToolDescription, ToolError, ToolOutput, ToolRan, ToolServer, Verdict,
 };
+use chio_host_kernel::receipt::SignedReceipt;
 use serde_json::{Value, json};
 
 /// What a native tool answers.
@@ -29,6 +30,7 @@ pub struct NativeServer {
     pauses: usize,
     fuel: u64,
     cost: Option<Money>,
+    children: Vec<SignedReceipt>,
     answer: Box<Answer>,
 }
 
@@ -73,6 +75,7 @@ impl NativeServer {
             pauses: 0,
             fuel: 0,
             cost: None,
+            children: Vec::new(),
             answer: Box::new(answer),
         }
     }
@@ -87,6 +90,12 @@ impl NativeServer {
     #[must_use]
     pub fn counting(self, entries: Arc<AtomicUsize>) -> Self {
         Self { entries, ..self }
+    }
+
+    /// Its calls have these nested calls, of which nothing else is recorded.
+    #[must_use]
+    pub fn nesting(self, children: Vec<SignedReceipt>) -> Self {
+        Self { children, ..self }
     }
 
     /// It takes so much fuel, and reports this cost.
@@ -129,6 +138,9 @@ impl ToolServer for NativeServer {
 
     fn call(&self, _committed: Committed, invocation: Invocation) -> BoxFuture<'_, ToolRan> {
         self.entries.fetch_add(1, Ordering::SeqCst);
+        for child in &self.children {
+            invocation.children.buffer(child.clone()).expect("there is room for a few");
+        }
         let answer = (self.answer)(invocation.snapshot.arguments.value());
         let cost = self.cost.clone();
         let output = answer.map(|value| ToolOutput { value, format: OutputFormat::Json, cost });

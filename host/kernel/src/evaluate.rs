@@ -376,6 +376,7 @@ impl Kernel {
             operation_id: guard.operation().record.id.to_string(),
             deadline: self.tool_deadline(admitted),
             signals: call.signals.clone(),
+            children: guard.owned().children.clone(),
         };
         let tool = admission::dispatch(guard, &*admitted.server, invocation, &self.books).await?;
         self.books.failpoint("tool.after").await;
@@ -468,7 +469,7 @@ impl Kernel {
             None => {
                 let (draft, ending) = (draft(), ending.expect("a call without an operation ends by what refused it"));
                 let receipt = self.books.sign(&draft, &ending, None)?;
-                self.books.close_request(&draft, &receipt, underway.fresh.as_ref()).await?;
+                self.books.close_request(&draft, &receipt, underway.fresh.as_ref(), std::iter::empty()).await?;
                 (receipt, ending)
             }
             Some(guard) => {
@@ -477,7 +478,8 @@ impl Kernel {
                     (owned.draft, owned.ending) = (draft(), Some(refused));
                 }
                 let ending = owned.ending.as_ref().expect("a call that was dispatched was settled");
-                let closed = self.books.end(&mut owned.operation, &owned.draft, ending, owned.fresh.as_ref()).await;
+                let (fresh, children) = (owned.fresh.as_ref(), owned.children.all());
+                let closed = self.books.end(&mut owned.operation, &owned.draft, ending, fresh, &children).await;
                 owned.close_failed = closed.is_err() && owned.dispatch_started;
                 (closed?, owned.ending.take().expect("it was there"))
             }
@@ -495,7 +497,7 @@ impl Kernel {
         let draft = Draft::of(call, trail, &self.books.settings.policy_hash);
         let ending = Ending::denied(denial);
         let receipt = self.books.sign(&draft, &ending, None)?;
-        self.books.close_request(&draft, &receipt, None).await?;
+        self.books.close_request(&draft, &receipt, None, std::iter::empty()).await?;
         Ok(answer(receipt, ending, call))
     }
 }

@@ -132,7 +132,7 @@ impl Kernel {
         let kept = self.books.ledgers.durable.draft(&operation.id)?.unwrap_or_default();
         let draft = Kept::read(&kept).map_err(KernelError::Unresolvable)?.draft;
         let mut open = OpenOperation::new(self.books.ledgers.durable.clone(), operation);
-        self.books.end(&mut open, &draft, &ending, None).await?;
+        self.books.end(&mut open, &draft, &ending, None, &[]).await?;
         drop(turn);
         Ok(())
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::admission::Committed;
+use crate::admission::{ChildReceipts, Committed};
 use crate::call::{EffectClass, Signals, Snapshot};
 use crate::facts::ArgumentFact;
 use crate::money::Money;
@@ -236,6 +236,8 @@ pub struct Invocation {
     pub deadline: Duration,
     /// Progress out, cancellation in.
     pub signals: Signals,
+    /// Where the receipts of nested calls go that had nothing durable of their own.
+    pub children: ChildReceipts,
 }
 
 /// How a tool returned its value.

@@ -141,5 +141,11 @@ pub(crate) fn snapshot() -> Snapshot {
 
 /// An invocation of it, with this much time left.
 pub(crate) fn invocation(deadline: std::time::Duration, signals: Signals) -> Invocation {
-    Invocation { snapshot: Arc::new(snapshot()), operation_id: "operation".to_owned(), deadline, signals }
+    Invocation {
+        snapshot: Arc::new(snapshot()),
+        operation_id: "operation".to_owned(),
+        deadline,
+        signals,
+        children: chio_host_kernel::admission::ChildReceipts::default(),
+    }
 }

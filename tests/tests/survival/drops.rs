@@ -280,3 +280,56 @@ async fn an_output_that_was_never_released_is_kept_for_the_next_asker() {
     assert_eq!(output, Some(json!({ "did": { "command": "ls" } })));
     world.holds();
 }
+
+/// Receipts of nested calls, as an earlier part of the host signed them.
+async fn children() -> Vec<chio_host_kernel::receipt::SignedReceipt> {
+    let world = World::new(TestLedger::new()).await;
+    let mut children = Vec::new();
+    for id in ["child-1", "child-2", "child-3"] {
+        let response = world.host.evaluate(&world.host.call(&world.token, "host", "other", json!({ "id": id }))).await;
+        children.push((*response.receipt).clone());
+    }
+    children
+}
+
+/// The receipts on the log of a world, in order.
+fn logged(world: &World) -> Vec<String> {
+    world.host.ledger.log(0, 99).unwrap().into_iter().map(|entry| entry.receipt_id).collect()
+}
+
+async fn nesting(ledger: &Arc<TestLedger>, failpoints: Failpoints) -> (World, Vec<String>) {
+    let children = children().await;
+    let ids = children.iter().map(|c| c.id().to_owned()).collect();
+    let tool = crate::world::tool().nesting(children);
+    let entries = tool.entries();
+    let builder = crate::world::builder(ledger.clone(), tool).settings(|s| s.failpoints = failpoints);
+    (World::of(builder, entries, vec![crate::world::limited()]).await, ids)
+}
+
+#[tokio::test]
+async fn children_come_before_their_parent() {
+    let (world, children) = nesting(&TestLedger::new(), Failpoints::default()).await;
+    let parent = world.host.evaluate(&world.call("request")).await;
+    let log = logged(&world);
+    assert_eq!(log[1..], [&children[..], &[parent.receipt.id().to_owned()]].concat());
+}
+
+/// Case 7: of three children the first cannot be appended; the others are, and the parent is the last.
+#[tokio::test]
+async fn a_dropped_parent_leaves_its_children_on_the_log() {
+    let ledger = TestLedger::new();
+    let at_tool = Failpoints::new(|at| if at == "tool.after" { Action::Hang } else { Action::Continue });
+    let (world, children) = nesting(&ledger, at_tool).await;
+    assert!(poll_times(world.host.kernel.evaluate(&world.call("request")), 100).is_none());
+    let first = children[0].clone();
+    ledger.refuse(move |t| {
+        let is_first = |m: &Mutation| matches!(m, Mutation::AppendReceipt { receipt, .. } if receipt.id() == first);
+        t.mutations.iter().any(is_first).then(refused)
+    });
+    world.host.settle().await;
+    let log = logged(&world);
+    assert_eq!(log[1..3], children[1..]);
+    let parent = world.host.ledger.receipt(&log[3]).unwrap().unwrap();
+    assert_eq!((log.len(), &parent["decision"]["reason"]), (4, &json!(DROPPED)));
+    world.holds();
+}

@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc::OwnedPermit;
 
-use super::OpenOperation;
+use super::{ChildReceipts, OpenOperation};
 use crate::draft::Draft;
 use crate::in_flight::Turn;
 use crate::replay::Fresh;
@@ -42,6 +42,8 @@ pub(crate) struct Unwind {
     pub(crate) close_failed: bool,
     /// What its request id meant, where the operation is not on the durable ledger.
     pub(crate) fresh: Option<Fresh>,
+    /// The receipts of its nested calls that are not on the log yet.
+    pub(crate) children: ChildReceipts,
     /// Nobody else evaluates the request id until this is dropped.
     pub(crate) _turn: Turn,
 }
@@ -55,8 +57,16 @@ impl PostAdmissionDropGuard {
         turn: Turn,
         permit: OwnedPermit<Unwind>,
     ) -> Self {
-        let unwind =
-            Unwind { operation, draft, ending: None, dispatch_started: false, close_failed: false, fresh, _turn: turn };
+        let unwind = Unwind {
+            operation,
+            draft,
+            ending: None,
+            dispatch_started: false,
+            close_failed: false,
+            fresh,
+            children: ChildReceipts::default(),
+            _turn: turn,
+        };
         Self { armed: Some((unwind, permit)) }
     }
 

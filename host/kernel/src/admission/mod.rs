@@ -2,6 +2,7 @@
 //! cannot.
 
 mod admit;
+mod children;
 mod committed;
 mod dispatch;
 mod drop_guard;
@@ -13,6 +14,7 @@ mod recovery;
 mod reversal;
 mod settler;
 
+pub use children::{ChildReceipts, TooManyChildren};
 pub use committed::Committed;
 pub use recovery::{Quarantined, Recovered};
 pub use settler::Settler;

@@ -87,7 +87,7 @@ impl Books {
         let Kept { draft, ending } =
             Kept::read(&kept).map_err(|e| unresolvable(&format!("what its receipt should say is unreadable: {e}")))?;
         let ending = ending_of(&open.record, ending)?;
-        self.end(&mut open, &draft, &ending, None).await?;
+        self.end(&mut open, &draft, &ending, None, &[]).await?;
         self.failpoint("recover.closed").await;
         Ok(())
     }

@@ -10,10 +10,10 @@ use super::drop_guard::{
     POST_ADMISSION_DROP_REASON, POST_DISPATCH_CREDENTIAL_COMMIT_FAILURE_REASON, PRE_DISPATCH_CLEANUP_FAULT_REASON,
     Unwind,
 };
-use super::reversal;
+use super::{ChildReceipts, reversal};
 use crate::books::Books;
 use crate::denial::Denial;
-use crate::ledger::{Durability, LedgerError, RequestOutcome};
+use crate::ledger::{Durability, LedgerError, Mutation, RequestOutcome, Transition};
 use crate::operation::{State, Terminal};
 use crate::receipt::Decision;
 use crate::response::KernelError;
@@ -111,6 +111,7 @@ impl Books {
         if self.is_closed_already(unwind)? {
             return unwind.forget().await;
         }
+        self.flush(&unwind.children).await;
         let Unwind { operation, draft, fresh, ending, .. } = unwind;
         let lost = |reason: &str, code: &str, effect, terminal| {
             let decision = Decision::Cancelled { reason: reason.to_owned() };
@@ -126,12 +127,12 @@ impl Books {
                     Effect::None,
                     State::NotAcceptedAfterDispatchCommit,
                 );
-                self.end(operation, draft, &ending, fresh.as_ref()).await?;
+                self.end(operation, draft, &ending, fresh.as_ref(), &[]).await?;
             }
             State::Finalizing if !unwind.close_failed && ending.is_some() => {
                 // A stored outcome wins. Nobody was given it, so it stays for whoever asks again.
                 let ending = ending.take().expect("it is there");
-                self.end(operation, draft, &ending.unreleased(), fresh.as_ref()).await?;
+                self.end(operation, draft, &ending.unreleased(), fresh.as_ref(), &[]).await?;
             }
             _ => {
                 let (reason, code) = if unwind.close_failed {
@@ -140,10 +141,24 @@ impl Books {
                     (POST_ADMISSION_DROP_REASON, "call.dropped")
                 };
                 let ending = lost(reason, code, Effect::Unknown, State::OutcomeUnknownAfterDispatch);
-                self.end(operation, draft, &ending, fresh.as_ref()).await?;
+                self.end(operation, draft, &ending, fresh.as_ref(), &[]).await?;
             }
         }
         Ok(())
+    }
+
+    /// Appends the receipts of nested calls, each on its own: one that fails does not keep the others off the log. The
+    /// parent's follows them, and brings them to the disk with it.
+    async fn flush(&self, children: &ChildReceipts) {
+        let ledger = &self.ledgers.durable;
+        for child in children.drain() {
+            let id = child.id().to_owned();
+            let append = Mutation::AppendReceipt { receipt: Box::new(child), replay: None };
+            let transition = Transition::of(ledger.lease_epoch(), vec![append]);
+            if let Err(error) = ledger.apply(transition, Durability::Buffered).await {
+                tracing::error!(audit_fault = true, receipt_id = id, %error, "a nested call's receipt is not on the log");
+            }
+        }
     }
 
     /// A call without a durable operation may have closed its request id, and been dropped before its operation ended.
@@ -176,7 +191,7 @@ impl Books {
         }
         let decision = Decision::Cancelled { reason: PRE_DISPATCH_CLEANUP_FAULT_REASON.to_owned() };
         let ending = Ending { cleanup: faults, ..Ending::new(decision, "call.cleanup_failed", Effect::None) };
-        self.end(operation, draft, &ending, fresh.as_ref()).await?;
+        self.end(operation, draft, &ending, fresh.as_ref(), &[]).await?;
         Ok(())
     }
 }

@@ -31,9 +31,9 @@ use tokio::runtime::Builder;
 
 /// How many writers there are, and how often the power is cut while they write.
 const WRITERS: u64 = 8;
-const CUTS: usize = 12;
+const CUTS: usize = 6;
 /// Every so many writes, one has the largest output there is.
-const LARGE_EVERY: u64 = 16;
+const LARGE_EVERY: u64 = 40;
 const LARGE: usize = 4 << 20;
 
 fn receipt(n: u64) -> SignedReceipt {
@@ -96,7 +96,7 @@ fn missing_after_power_cuts() -> usize {
             });
         }
         for cut in 1..=CUTS {
-            while acknowledged.lock().unwrap().len() < cut * 12 {
+            while acknowledged.lock().unwrap().len() < cut * 20 {
                 thread::yield_now();
             }
             // In this order: what is acknowledged before the images are taken has to be in them.

@@ -1,0 +1,46 @@
+//! The receipts of nested calls, on their way to the log.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::receipt::SignedReceipt;
+
+/// The most nested calls of one call.
+const MOST: usize = 1024;
+
+/// Signed receipts of nested calls that had nothing durable of their own; a durable one logged its own when it ended.
+///
+/// They belong to the parent's drop guard and not to its future: completed children were signed before the parent ended,
+/// so they stand before it on the log, and a future that is dropped must not take them with it (the second seed, "After
+/// dispatch, the call is recorded").
+#[derive(Clone, Debug, Default)]
+pub struct ChildReceipts(Arc<Mutex<Vec<SignedReceipt>>>);
+
+/// A call has as many nested calls as it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a call has at most {MOST} nested calls")]
+pub struct TooManyChildren;
+
+impl ChildReceipts {
+    /// Keeps a child's receipt until the parent's end is recorded.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn buffer(&self, receipt: SignedReceipt) -> Result<(), TooManyChildren> {
+        let mut children = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if children.len() >= MOST {
+            return Err(TooManyChildren);
+        }
+        children.push(receipt);
+        Ok(())
+    }
+
+    /// What is buffered, in the order in which it came.
+    pub(crate) fn all(&self) -> Vec<SignedReceipt> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes what is buffered, so that nobody records it a second time.
+    pub(crate) fn drain(&self) -> Vec<SignedReceipt> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
