@@ -44,6 +44,8 @@ fn an_account_is_spent_call_by_call_and_then_refuses() {
     // 3, and 2 for each million of fuel: 4 for less than half a million, and 5 while it runs.
     let codes = [(); 3].map(|()| place.run(&CALL).code);
     assert_eq!(codes, [0, 0, 2]);
+    let checked = place.run(&[&["check"], &CALL[1..]].concat());
+    assert_eq!(checked.code, 2, "a check says the same: {checked:?}");
     let denied = place.run(&CALL);
     let reason = denied.json_lines()[0]["reason"].clone();
     assert_eq!(reason, "durable admission failed: account agent has 1 of USD left, and 5 more are asked for");

@@ -176,9 +176,7 @@ async fn keep(ledger: Arc<SupervisedLedger>, kernel: Weak<Kernel>) {
     let expire = async {
         let mut now_and_then = tokio::time::interval(EXPIRY);
         while let Some(kernel) = kernel.upgrade() {
-            if let Err(error) = kernel.expire_parked().await {
-                tracing::debug!(%error, "calls that waited too long are left to the next look");
-            }
+            kernel.expire_parked().await;
             drop(kernel);
             now_and_then.tick().await;
         }

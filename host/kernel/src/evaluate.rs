@@ -16,7 +16,7 @@ use crate::guards::{self, Judgement, Unjudged};
 use crate::hooks;
 use crate::in_flight::Turn;
 use crate::kernel::{DurableAdmission, Kernel};
-use crate::ledger::{Charge, Claim, CounterKey, Durability, Ledger, LedgerError, Mutation, RequestKey};
+use crate::ledger::{Charge, Claim, CounterKey, Durability, Ledger, LedgerError, Mutation, Refused, RequestKey};
 use crate::nonce::NonceError;
 use crate::operation::{Admission, Binding, Delivery, Kind, NonceRef, Operation, Participants, Requirements, State};
 use crate::park::{Resumed, nonce_error};
@@ -138,7 +138,7 @@ impl Kernel {
             return self.check(call, &admitted, trail).await.map(Box::new).map(Progress::Ended);
         }
         if underway.guard.is_none() {
-            self.expire_parked().await?;
+            self.expire_parked().await;
             self.record(call, &admitted, &judgement, underway, trail).await?; // 3
             let parks = self.hold(call, &admitted, judgement, underway.guard(), trail).await?; // 4
             if parks {
@@ -211,6 +211,7 @@ impl Kernel {
                 return Err(exhausted(&counter, snapshot, trail).into());
             }
         }
+        self.could_pay(call, admitted, trail)?;
         let Mode::Full { fixture } = &call.mode else { return Ok(Ending::passed(None)) };
         let output = ToolOutput { value: fixture.clone(), format: OutputFormat::Json, cost: None };
         let ending = self.inspect(admitted, output, trail).await?;
@@ -338,6 +339,26 @@ impl Kernel {
         })?;
         self.books.failpoint("hold.after").await;
         Ok(nonce.require)
+    }
+
+    /// Whether the hold of a check's call could be paid for now.
+    fn could_pay(&self, call: &Call, admitted: &Admitted<'_>, trail: &mut Trail) -> Result<(), Stopped> {
+        let Some(Charge { amount, account, cap }) = self.charge(call, admitted)? else { return Ok(()) };
+        let ledger = &self.books.ledgers.durable;
+        if let Some(cap) = cap
+            && ledger.counter(&cap.counter)?.map_or(0, |c| c.used).saturating_add(cap.amount) > cap.limit
+        {
+            return Err(exhausted(&cap.counter, &admitted.snapshot, trail).into());
+        }
+        if let Some(name) = account
+            && let Some(free) = ledger.account(&name)?.map(|account| account.free())
+            && free < amount.units
+        {
+            let (units, currency) = (amount.units, amount.currency.as_str().to_owned());
+            let short = Refused::Funds { account: name, free, amount: units, currency };
+            return Err(Denial::Account(short.to_string()).into());
+        }
+        Ok(())
     }
 
     /// The money that is set aside: from the caller's account, and under the grant's cap on all that it may spend. One of

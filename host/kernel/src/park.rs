@@ -68,26 +68,42 @@ impl Kernel {
         };
         let key = match nonce.verify(&operation, now, &self.books.signer) {
             Ok(key) => key,
-            Err(why) => return self.refuse(call, trail, &why.into()).await.map(Box::new).map(Resumed::Answered),
+            Err(why) => return self.still_waits(call, trail, &operation, &why.into()).await,
         };
         let permit = match self.unwinds.reserve() {
             Ok(permit) => permit,
-            Err(denial) => return self.refuse(call, trail, &denial).await.map(Box::new).map(Resumed::Answered),
+            Err(denial) => return self.still_waits(call, trail, &operation, &denial).await,
         };
-        let ledger = self.books.ledgers.durable.clone();
         let draft = Draft::of(call, trail, &self.books.settings.policy_hash);
-        let open = OpenOperation::new(ledger, operation);
+        let open = OpenOperation::new(self.books.ledgers.durable.clone(), operation);
+        // From here on whoever drops the call undoes the first step as well.
+        let mut guard = PostAdmissionDropGuard::new(open, draft, None, turn.clone(), permit);
+        let open = guard.operation();
         let reserve = Mutation::ReserveNonce { nonce: key, operation: open.record.id.clone(), now };
         match open.apply(None, vec![reserve], Durability::Buffered).await {
-            Ok(_) => {}
+            Ok(_) => Ok(Resumed::Goes(Box::new(Underway { fresh: None, turn, guard: Some(guard) }))),
             Err(LedgerError::Refused(Refused::Nonce { why, .. })) => {
-                let denial = Denial::from(nonce_error(why));
-                return self.refuse(call, trail, &denial).await.map(Box::new).map(Resumed::Answered);
+                let operation = open.record.clone();
+                guard.disarm();
+                self.still_waits(call, trail, &operation, &nonce_error(why).into()).await
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => Err(error.into()),
         }
-        let guard = PostAdmissionDropGuard::new(open, draft, None, turn.clone(), permit);
-        Ok(Resumed::Goes(Box::new(Underway { fresh: None, turn, guard: Some(guard) })))
+    }
+
+    /// What was presented is refused, and the call waits as before.
+    async fn still_waits(
+        &self,
+        call: &Call,
+        trail: &Trail,
+        operation: &Operation,
+        denial: &Denial,
+    ) -> Result<Resumed, KernelError> {
+        if let Some(parked) = &operation.parked {
+            // While this call had the turn, nobody else could end it.
+            self.parked.add(parked.until, operation.id.clone(), admission::request_key(operation));
+        }
+        self.refuse(call, trail, denial).await.map(Box::new).map(Resumed::Answered)
     }
 
     /// The answer that was given when the call was parked, and the same nonce.
@@ -111,20 +127,23 @@ impl Kernel {
     }
 
     /// Ends operations whose callers did not come back in time. Hosts call it now and then, and every recorded call does, so
-    /// that nobody's budget is set aside for longer than its nonce lives.
-    ///
-    /// # Errors
-    /// The ledger does not take it.
-    pub async fn expire_parked(&self) -> Result<(), KernelError> {
+    /// that nobody's budget is set aside for longer than its nonce lives. One that cannot be ended is in nobody's way: it is
+    /// left to the next recovery.
+    pub async fn expire_parked(&self) {
         while let Some((id, key)) = self.parked.take_expired(self.books.now()) {
             // Whoever has the turn is resuming it, or ending it.
             let Some(turn) = self.in_flight.turn_now(&key) else { continue };
-            let record = self.books.ledgers.durable.operation(&id)?;
-            if let Some(operation) = record.filter(|o| o.parked.is_some() && o.state.is_before_dispatch()) {
-                self.end_parked(operation, turn).await?;
+            let ended = match self.books.ledgers.durable.operation(&id) {
+                Ok(Some(operation)) if operation.parked.is_some() && operation.state.is_before_dispatch() => {
+                    self.end_parked(operation, turn).await
+                }
+                Ok(_) => Ok(()),
+                Err(error) => Err(error.into()),
+            };
+            if let Err(error) = ended {
+                tracing::error!(operation = id.as_str(), %error, "a call that waited too long is left to recovery");
             }
         }
-        Ok(())
     }
 
     async fn end_parked(&self, operation: Operation, turn: Turn) -> Result<(), KernelError> {
