@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chio_host_kernel::ledger::{
     Account, Applied, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, Mutation, NonceKey,
-    NonceMark, RequestKey, RequestRecord, Transition, Unreadable,
+    NonceMark, NonceMarks, RequestKey, RequestRecord, Transition, Unreadable,
 };
 use chio_host_kernel::operation::{Operation, OperationId};
 use chio_host_kernel::ports::BoxFuture;
@@ -150,6 +150,10 @@ impl Ledger for TestLedger {
 
     fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, LedgerError> {
         self.now().nonce(key)
+    }
+
+    fn nonce_marks(&self) -> Result<NonceMarks, LedgerError> {
+        self.now().nonce_marks()
     }
 
     fn reservation(&self, reservation: &RuntimeReservation) -> Result<Option<OperationId>, LedgerError> {

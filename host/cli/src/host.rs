@@ -47,8 +47,9 @@ struct Background {
     keeper: JoinHandle<()>,
 }
 
-/// How often calls that wait for their callers are looked at.
+/// How often calls that wait for their callers are looked at, and how many are ended at once.
 const EXPIRY: Duration = Duration::from_secs(1);
+const EXPIRED_AT_ONCE: usize = 4096;
 /// How long a host has to end what dropped calls left, before it leaves that to the next start.
 const SETTLING: Duration = Duration::from_secs(5);
 
@@ -176,7 +177,7 @@ async fn keep(ledger: Arc<SupervisedLedger>, kernel: Weak<Kernel>) {
     let expire = async {
         let mut now_and_then = tokio::time::interval(EXPIRY);
         while let Some(kernel) = kernel.upgrade() {
-            kernel.expire_parked().await;
+            kernel.expire_parked(EXPIRED_AT_ONCE).await;
             drop(kernel);
             now_and_then.tick().await;
         }

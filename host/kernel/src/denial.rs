@@ -79,9 +79,9 @@ pub enum Denial {
     /// The nonce that was presented is not accepted.
     #[error("execution nonce rejected: {0}")]
     Nonce(#[from] NonceError),
-    /// Nobody could end the call if it were dropped.
-    #[error("durable admission failed: the settler takes no more calls: {0}")]
-    Settler(&'static str),
+    /// There is no room for the call just now; its request id means nothing yet.
+    #[error("durable admission failed: {0}")]
+    Busy(&'static str),
     /// A guard said no, or its reservation could not be taken.
     #[error("guard denied the request: guard \"{name}\" denied the request")]
     Guard {
@@ -168,7 +168,7 @@ impl Denial {
             Self::Account(_) => "budget.account",
             Self::Reserved(_) => "admission.reserved",
             Self::Nonce(why) => return format!("nonce.{}", why.kind()),
-            Self::Settler(_) => "admission.busy",
+            Self::Busy(_) => "admission.busy",
             Self::Guard { .. } => "guard.denied",
             Self::GuardFault { fault, .. } => return format!("guard.{}", fault.stop.as_str()),
             Self::Admission(_) => "admission.refused",

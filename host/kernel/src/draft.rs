@@ -79,6 +79,15 @@ impl Draft {
         }
     }
 
+    /// The same, with the arguments as an earlier draft of this call had them if that took secret ones out: guards may not
+    /// have been asked yet this time.
+    pub(crate) fn keeping_secrets_of(self, earlier: &Self) -> Self {
+        if earlier.redaction_mode == RedactionMode::None || self.redaction_mode == RedactionMode::Redacted {
+            return self;
+        }
+        Self { action: earlier.action.clone(), redaction_mode: earlier.redaction_mode, ..self }
+    }
+
     /// What an operator or the host itself does: under no capability, and with no tool behind it.
     pub(crate) fn of_mutation(operation: &Operation, parameters: &Value, timestamp: u64) -> Self {
         let binding = &operation.binding;

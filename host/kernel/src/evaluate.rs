@@ -16,7 +16,7 @@ use crate::guards::{self, Judgement, Unjudged};
 use crate::hooks;
 use crate::in_flight::Turn;
 use crate::kernel::{DurableAdmission, Kernel};
-use crate::ledger::{Charge, Claim, CounterKey, Durability, Ledger, LedgerError, Mutation, Refused, RequestKey};
+use crate::ledger::{Charge, Claim, CounterKey, Durability, LedgerError, Mutation, Refused, RequestKey};
 use crate::nonce::NonceError;
 use crate::operation::{Admission, Binding, Delivery, Kind, NonceRef, Operation, Participants, Requirements, State};
 use crate::park::{Resumed, nonce_error};
@@ -27,15 +27,20 @@ use crate::settle::{self, Answer, Effect, Ending};
 use crate::trail::Trail;
 use crate::verify;
 
+/// How many calls that waited too long one recorded call ends on its way.
+const EXPIRED_AT_ONCE: usize = 4;
+
 /// A call whose capability lets it in.
 pub(crate) struct Admitted<'c> {
-    snapshot: Arc<Snapshot>,
+    pub(crate) snapshot: Arc<Snapshot>,
     grant: &'c Grant,
     server: Arc<dyn ToolServer>,
 }
 
 /// A call on its way: the right to evaluate its id, and what it owes once it is recorded.
 pub(crate) struct Underway {
+    /// The lease epoch in which it began; it writes under no other.
+    pub(crate) epoch: u64,
     pub(crate) fresh: Option<Fresh>,
     pub(crate) turn: Turn,
     pub(crate) guard: Option<PostAdmissionDropGuard>,
@@ -95,9 +100,7 @@ impl Kernel {
     /// Only where nothing could be signed: the ledger does not take it, or too many calls are under way. Every refusal is
     /// a [`Response`] with a receipt.
     pub async fn evaluate(&self, call: &Call) -> Result<Response, KernelError> {
-        if self.books.ledgers.durable.lease_epoch() != self.recovered.load(Ordering::Acquire) {
-            return Err(KernelError::Recovering);
-        }
+        let epoch = self.serving_epoch()?;
         let mut trail = Trail::begin(&*self.books.clock);
         let settings = &self.books.settings;
         if let Err(denial) = verify::identify(call, &settings.trusted_issuers, &self.verified, trail.now()) {
@@ -110,10 +113,10 @@ impl Kernel {
         };
         let turn = self.in_flight.turn(&key).await?;
         let mut underway = match self.look_up(call, key)? {
-            Known::Fresh(fresh) => Underway { fresh: Some(fresh), turn, guard: None },
+            Known::Fresh(fresh) => Underway { epoch, fresh: Some(fresh), turn, guard: None },
             Known::Finished(response) => return Ok(*response),
             Known::Conflict(denial) => return self.refuse(call, &trail, &denial).await,
-            Known::Parked(operation) => match self.resume(call, *operation, turn, &trail).await? {
+            Known::Parked(operation) => match self.resume(call, *operation, epoch, turn, &trail).await? {
                 Resumed::Answered(response) => return Ok(*response),
                 Resumed::Goes(underway) => *underway,
             },
@@ -122,12 +125,18 @@ impl Kernel {
             Ok(Progress::Ended(ending)) => Some(*ending),
             Ok(Progress::Settled) => None,
             Ok(Progress::Parked(response)) => return Ok(*response),
-            Err(Stopped::Denied(denial @ Denial::Settler(_))) => return self.refuse(call, &trail, &denial).await,
+            Err(Stopped::Denied(denial @ Denial::Busy(_))) => return self.refuse(call, &trail, &denial).await,
             Err(Stopped::Denied(denial)) => Some(Ending::denied(&denial)),
             Err(Stopped::Pending { guard, reason }) => Some(Ending::pending("guard.pending", guard, reason)),
             Err(Stopped::Failed(error)) => return Err(error),
         };
         self.close(call, underway, ending, &trail).await // 7
+    }
+
+    /// The ledger's epoch, if what an earlier one left open was looked at.
+    pub(crate) fn serving_epoch(&self) -> Result<u64, KernelError> {
+        let epoch = self.books.ledgers.durable.lease_epoch();
+        if epoch == self.recovered.load(Ordering::Acquire) { Ok(epoch) } else { Err(KernelError::Recovering) }
     }
 
     /// Steps 1 to 6.
@@ -137,8 +146,10 @@ impl Kernel {
         if !matches!(call.mode, Mode::Call) {
             return self.check(call, &admitted, trail).await.map(Box::new).map(Progress::Ended);
         }
-        if underway.guard.is_none() {
-            self.expire_parked().await;
+        if let Some(guard) = &mut underway.guard {
+            self.goes_on(call, &admitted, guard, trail)?;
+        } else {
+            self.expire_parked(EXPIRED_AT_ONCE).await;
             self.record(call, &admitted, &judgement, underway, trail).await?; // 3
             let parks = self.hold(call, &admitted, judgement, underway.guard(), trail).await?; // 4
             if parks {
@@ -228,16 +239,20 @@ impl Kernel {
         trail: &Trail,
     ) -> Result<(), Stopped> {
         let permit = self.unwinds.reserve()?;
+        if self.books.settings.nonce.require && self.parked.is_full() {
+            return Err(Denial::Busy("too many calls wait for their nonces; try again later").into());
+        }
         let durable = self.must_outlive_the_process(call, admitted, judgement);
         let ledgers = &self.books.ledgers;
         let ledger = if durable { &ledgers.durable } else { &ledgers.volatile };
         let fresh = underway.fresh.as_ref().expect("a call that is not recorded has a fresh id");
-        let operation = self.new_operation(call, admitted, fresh.attempt, &**ledger);
+        let epoch = if durable { underway.epoch } else { ledger.lease_epoch() };
+        let operation = self.new_operation(call, admitted, fresh.attempt, ledger.id(), epoch);
         let draft = Draft::of(call, trail, &self.books.settings.policy_hash);
         let bind = durable.then(|| (fresh.key.clone(), fresh.expected.clone()));
         let kept = durable.then(|| draft.to_kept(None));
         let unbound = (!durable).then(|| fresh.clone());
-        let operation = OpenOperation::new(ledger.clone(), operation);
+        let operation = OpenOperation::under(epoch, ledger.clone(), operation);
         let guard = PostAdmissionDropGuard::new(operation, draft, unbound, underway.turn.clone(), permit);
         let guard = underway.guard.insert(guard);
         self.books.failpoint("record.before").await;
@@ -256,9 +271,16 @@ impl Kernel {
             || !verify::leaves_nothing_to_lose(admitted.grant, &admitted.snapshot)
     }
 
-    fn new_operation(&self, call: &Call, admitted: &Admitted<'_>, attempt: u32, ledger: &dyn Ledger) -> Operation {
+    fn new_operation(
+        &self,
+        call: &Call,
+        admitted: &Admitted<'_>,
+        attempt: u32,
+        ledger_id: &str,
+        lease_epoch: u64,
+    ) -> Operation {
         let binding = Binding {
-            ledger_id: ledger.id().to_owned(),
+            ledger_id: ledger_id.to_owned(),
             subject: call.agent.clone(),
             request_id: call.request_id.clone(),
             attempt,
@@ -284,7 +306,7 @@ impl Kernel {
             },
             state: State::Prepared,
             version: 1,
-            lease_epoch: ledger.lease_epoch(),
+            lease_epoch,
             participants: Participants::default(),
             dispatch_commit: None,
             delivery: None,
@@ -313,13 +335,16 @@ impl Kernel {
             claims.push(admission::invocation_claim(&snapshot.capability_id, snapshot.grant_index, limit));
         }
         let mut reservations = verify::reservations(admitted.grant);
-        reservations.extend(call.admission.reservations.iter().cloned());
+        reservations.extend(call.admission.reservations.iter().map(|r| r.named_by(&call.agent)));
         reservations.sort();
         reservations.dedup();
         let nonce = self.books.settings.nonce;
         let now = self.books.now();
         let is_durable = self.books.is_durable(guard.operation());
-        let minted = |id| NonceRef { id, issued_at: now, expires_at: now.saturating_add(nonce.ttl_secs) };
+        // Marks that are gone make every nonce suspect that expires before them, so after a clock that stood ahead this one
+        // expires later.
+        let from = if is_durable { now.max(self.books.ledgers.durable.nonce_marks()?.pruned_to) } else { now };
+        let minted = |id| NonceRef { id, issued_at: now, expires_at: from.saturating_add(nonce.ttl_secs) };
         let wanted = Wanted {
             hold_id: self.books.new_id("hold-")?,
             claims,
@@ -423,8 +448,9 @@ impl Kernel {
         if let Err(fault) = &tool.ran.outcome {
             trail.stopped = Some((admitted.server.component().name.clone(), fault.stop));
         }
-        let held = admitted.snapshot.exposure.as_ref();
-        let cost = held.map(|held| settle::cost(&tool, held, self.books.settings.prices.get(&call.server)));
+        // What was set aside, which a policy that changed while the call was parked may not say any more.
+        let held = guard.operation().record.admission.exposure.clone();
+        let cost = held.as_ref().map(|held| settle::cost(&tool, held, self.books.settings.prices.get(&call.server)));
         let deadline_ms = self.tool_deadline(admitted).as_millis();
         let ending = match settle::answer(tool, admitted.snapshot.effect_class, deadline_ms) {
             Answer::Output(output) => self.inspect(admitted, output, trail).await?,
@@ -438,12 +464,12 @@ impl Kernel {
         trail.stage("hooks", &*self.books.clock);
         // A digest mismatch charges nothing; all other work is paid for, released or not.
         let cost = match ending.terminal {
-            State::DeniedAfterDelivery => held.map(Cost::nothing),
+            State::DeniedAfterDelivery => held.as_ref().map(Cost::nothing),
             _ => cost,
         };
         let is_durable = self.books.is_durable(guard.operation());
         let owned = guard.owned();
-        owned.draft = Draft::of(call, trail, &self.books.settings.policy_hash);
+        owned.draft = Draft::of(call, trail, &self.books.settings.policy_hash).keeping_secrets_of(&owned.draft);
         let ending = owned.ending.insert(Ending { cost, ..ending });
         if !matches!(ending.terminal, State::Completed | State::DeniedAfterDelivery) {
             return Ok(());
@@ -496,7 +522,7 @@ impl Kernel {
             Some(guard) => {
                 let owned = guard.owned();
                 if let Some(refused) = ending {
-                    (owned.draft, owned.ending) = (draft(), Some(refused));
+                    (owned.draft, owned.ending) = (draft().keeping_secrets_of(&owned.draft), Some(refused));
                 }
                 let ending = owned.ending.as_ref().expect("a call that was dispatched was settled");
                 let (fresh, children) = (owned.fresh.as_ref(), owned.children.all());
@@ -515,7 +541,10 @@ impl Kernel {
 
     /// A refusal that leaves the request id with the meaning that it has.
     pub(crate) async fn refuse(&self, call: &Call, trail: &Trail, denial: &Denial) -> Result<Response, KernelError> {
-        let draft = Draft::of(call, trail, &self.books.settings.policy_hash);
+        self.refuse_as(Draft::of(call, trail, &self.books.settings.policy_hash), call, denial).await
+    }
+
+    pub(crate) async fn refuse_as(&self, draft: Draft, call: &Call, denial: &Denial) -> Result<Response, KernelError> {
         let ending = Ending::denied(denial);
         let receipt = self.books.sign(&draft, &ending, None)?;
         self.books.close_request(&draft, &receipt, None, std::iter::empty()).await?;

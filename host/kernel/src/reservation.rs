@@ -44,6 +44,10 @@ pub struct RuntimeReservation {
     pub kind: ReservationKind,
     /// Which.
     pub id: ReservationId,
+    /// The caller that named it, by its public key; none for one that a grant names. What a caller names is its own: it
+    /// cannot use up what somebody else's grant stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
 }
 
 /// An id of 1 to 256 bytes without control characters.
@@ -82,7 +86,15 @@ impl RuntimeReservation {
     /// # Errors
     /// An id that no record could hold safely.
     pub fn new(kind: ReservationKind, id: impl Into<String>) -> Result<Self, &'static str> {
-        Ok(Self { kind, id: ReservationId::try_from(id.into())? })
+        Ok(Self { kind, id: ReservationId::try_from(id.into())?, of: None })
+    }
+}
+
+impl RuntimeReservation {
+    /// The same, as this caller names it.
+    #[must_use]
+    pub(crate) fn named_by(&self, caller: &str) -> Self {
+        Self { of: Some(caller.to_owned()), ..self.clone() }
     }
 }
 

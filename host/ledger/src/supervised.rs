@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chio_host_kernel::ledger::{
     Account, Applied, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, NonceKey, NonceMark,
-    RequestKey, RequestRecord, Transition, Unreadable,
+    NonceMarks, RequestKey, RequestRecord, Transition, Unreadable,
 };
 use chio_host_kernel::operation::{Operation, OperationId};
 use chio_host_kernel::ports::BoxFuture;
@@ -91,7 +91,11 @@ impl SupervisedLedger {
     /// Takes the folder again. The old ledger ends with the last of the calls that are failing with it.
     async fn reopen(&self) -> Result<(), OpenError> {
         let (path, options) = (self.path.clone(), self.options.clone());
-        let opened = tokio::task::spawn_blocking(move || SledLedger::open_with(path, &options)).await;
+        let opened = tokio::task::spawn_blocking(move || {
+            forget_cached(&path.join("store").join("db"));
+            SledLedger::open_with(path, &options)
+        })
+        .await;
         let ledger = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         *state = State { epoch: ledger.lease_epoch(), serving: Ok(Arc::new(ledger)) };
@@ -126,6 +130,20 @@ impl SupervisedLedger {
         self.noted(&ledger, answer)
     }
 }
+
+/// After a sync that failed, Linux counts pages as clean that never reached the disk. What is read next must come from
+/// there, or recovery would build on what the next power cut takes away.
+#[cfg(target_os = "linux")]
+fn forget_cached(file: &Path) {
+    use rustix::fs::{Advice, fadvise};
+    let advised = std::fs::File::open(file).map(|file| fadvise(&file, 0, None, Advice::DontNeed));
+    if let Err(error) = advised.map_err(|e| e.to_string()).and_then(|done| done.map_err(|e| e.to_string())) {
+        tracing::warn!(file = %file.display(), error, "the system's cache of the ledger is not dropped");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn forget_cached(_: &Path) {}
 
 #[expect(clippy::disallowed_methods, reason = "a disk tells nobody when it has room again")]
 async fn wait(pause: Duration) {
@@ -175,6 +193,10 @@ impl Ledger for SupervisedLedger {
 
     fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, LedgerError> {
         self.read(|ledger| ledger.nonce(key))
+    }
+
+    fn nonce_marks(&self) -> Result<NonceMarks, LedgerError> {
+        self.read(SledLedger::nonce_marks)
     }
 
     fn reservation(&self, reservation: &RuntimeReservation) -> Result<Option<OperationId>, LedgerError> {

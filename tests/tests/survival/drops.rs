@@ -44,7 +44,9 @@ async fn a_drop_at_every_poll_leaves_nothing_open() {
                         assert_eq!(receipt["decision"]["verdict"], "cancelled");
                         assert_eq!(receipt["metadata"]["chio_host"]["effect"], "unknown");
                         let kept = &receipt["metadata"]["chio_runtime"]["retained_reservations"];
-                        assert_eq!(kept[0], json!({ "kind": "destructive_lease", "id": "lease-request" }));
+                        let agent = world.host.agent.public().hex().to_owned();
+                        let lease = json!({ "kind": "destructive_lease", "id": "lease-request", "of": agent });
+                        assert_eq!(kept[0], lease);
                     }
                     State::NotAcceptedAfterDispatchCommit => {
                         assert_eq!((reason, world.account(), before), (Some(DROPPED), (0, 0), 0));

@@ -116,7 +116,7 @@ async fn expiry_compensates_whether_the_caller_comes_back_or_not() {
     let late = present(&world, &call, &nonce).await;
     assert_eq!((late.decision().verdict(), late.code.as_deref()), ("deny", Some("nonce.expired")));
     assert_eq!(world.account(), (0, EXPOSURE));
-    world.host.kernel.expire_parked().await;
+    world.host.kernel.expire_parked(9).await;
     assert_eq!(world.account(), (0, 0));
     let seen = world.holds();
     let ended = seen.operations.values().filter(|o| o.binding.server == "host");
@@ -189,6 +189,120 @@ async fn a_restart_leaves_what_waits_and_ends_what_waited_too_long() {
     let recovered = late.kernel.recover().await.unwrap();
     assert_eq!((recovered.ended, recovered.parked), (1, 0));
     assert_eq!(late.ledger.account("agent").unwrap().unwrap().held, 0);
+}
+
+/// A call that waits is resumed with the very token that it was admitted under: another would bypass its revocation.
+#[tokio::test]
+async fn another_capability_of_the_same_caller_does_not_resume_a_call() {
+    let world = requiring(TestLedger::new()).await;
+    let (call, nonce) = parked(&world, "request").await;
+    let mut other = call.clone();
+    other.capability = world.host.token(vec![limited()]);
+    let refused = present(&world, &other, &nonce).await;
+    assert_eq!(refused.decision().reason(), Some("execution nonce rejected: its capability is not this call's"));
+    assert_eq!((world.entered(), world.account()), (0, (0, EXPOSURE)));
+
+    world.host.revoke(&world.token).await;
+    assert_eq!(present(&world, &other, &nonce).await.decision().verdict(), "deny");
+    let revoked = present(&world, &call, &nonce).await;
+    assert!(revoked.decision().reason().unwrap().starts_with("capability has been revoked"));
+    assert_eq!((world.entered(), world.account()), (0, (0, 0)));
+    world.holds();
+}
+
+/// Guards are asked anew when a call is resumed. Until they are, what they said before keeps secrets out of receipts.
+#[tokio::test]
+async fn a_secret_argument_stays_one_when_its_call_is_resumed() {
+    let secretive = || {
+        let allow = |_: &[chio_host_kernel::ports::CounterView]| {
+            let decision = GuardDecision::Allow(Vec::new());
+            Ok(Verdict { decision, details: None, secret_arguments: vec!["/command".into()] })
+        };
+        Arc::new(NativeGuard::new("secretive", allow).pausing(1))
+    };
+    for polls in 0.. {
+        let tool = tool();
+        let entries = tool.entries();
+        let builder = builder(TestLedger::new(), tool).native_guard(secretive()).settings(|s| s.nonce.require = true);
+        let world = World::of(builder, entries, vec![limited()]).await;
+        let (call, nonce) = parked(&world, "request").await;
+        let mut wrong = nonce.clone();
+        wrong.body.tool = "other".into();
+        present(&world, &call, &wrong).await;
+        let mut again = call.clone();
+        again.admission.nonce = Some(nonce);
+        let answered = poll_times(world.host.kernel.evaluate(&again), polls).is_some();
+        world.host.settle().await;
+        let ledger = &world.host.ledger;
+        for entry in ledger.log(0, 99).unwrap() {
+            let receipt = ledger.receipt(&entry.receipt_id).unwrap().unwrap();
+            if receipt["tool_server"] == "host" {
+                assert_eq!(receipt["redaction_mode"], "redacted", "poll {polls}: {receipt}");
+                assert!(!receipt.to_string().contains("\"ls\""), "poll {polls}: {receipt}");
+            }
+        }
+        if answered {
+            break;
+        }
+    }
+}
+
+/// The process is killed after the nonce was reserved and before it was consumed: it may be presented again.
+#[tokio::test]
+async fn a_kill_of_the_second_step_leaves_the_nonce_good() {
+    use chio_host_kernel::failpoint::{Action, Failpoints};
+    let ledger = TestLedger::killable();
+    let stop = Failpoints::new(|at| if at == "commit.before" { Action::Hang } else { Action::Continue });
+    let world = World::with(ledger.clone(), |settings| {
+        settings.nonce.require = true;
+        settings.failpoints = stop;
+    })
+    .await;
+    let (call, nonce) = parked(&world, "request").await;
+    let mut again = call.clone();
+    again.admission.nonce = Some(nonce.clone());
+    let mut future = Box::pin(world.host.kernel.evaluate(&again));
+    for _ in 0..50 {
+        assert!(poll_times(future.as_mut(), 1).is_none());
+    }
+    let restarted = requiring(ledger.killed(255)).await;
+    std::mem::forget(future);
+    Box::leak(Box::new(again));
+    let done = present(&restarted, &call, &nonce).await;
+    assert_eq!((done.decision().verdict(), restarted.entered()), ("allow", 1));
+    restarted.holds();
+    std::mem::forget(world);
+}
+
+/// A clock that stood ahead for a while has pruned marks of the future; new nonces are good all the same.
+#[tokio::test]
+async fn a_clock_that_stood_ahead_denies_nothing_afterwards() {
+    let mut world = World::new(TestLedger::new()).await;
+    for (id, step) in [("1", 0), ("2", 24 * 3600), ("3", 40), ("4", 40), ("5", -24 * 3600)] {
+        world.host.clock.step_secs(step);
+        world.token = world.host.token(vec![limited()]);
+        let response = world.host.evaluate(&world.call(id)).await;
+        assert_eq!(response.decision().verdict(), "allow", "{id}: {response:?}");
+    }
+    world.holds();
+}
+
+/// The price rises while a call waits: it costs at most what was set aside for it.
+#[tokio::test]
+async fn a_call_that_waits_keeps_its_ceiling() {
+    let ledger = TestLedger::killable();
+    let world = requiring(ledger.clone()).await;
+    let (call, nonce) = parked(&world, "request").await;
+    let dearer = World::with(ledger.closed(), |settings| {
+        settings.nonce.require = true;
+        settings.prices.get_mut("host").unwrap().per_call = 40;
+    })
+    .await;
+    let done = present(&dearer, &call, &nonce).await;
+    assert_eq!((done.decision().verdict(), dearer.account()), ("allow", (EXPOSURE, 0)));
+    let cost = &done.receipt.record()["metadata"]["chio_host"]["cost"];
+    assert_eq!(cost["overrun"], "41 were claimed, and 5 USD were held");
+    dearer.holds();
 }
 
 #[tokio::test]

@@ -46,6 +46,25 @@ async fn a_grant_may_name_one() {
     world.holds();
 }
 
+/// What a caller names is its own: nobody can use up what another's grant, or another caller, stands for.
+#[tokio::test]
+async fn a_caller_cannot_use_up_what_is_not_its_own() {
+    let lease = RuntimeReservation::new(ReservationKind::DestructiveLease, "drop-table-7").unwrap();
+    let tool = tool();
+    let entries = tool.entries();
+    let granted = Grant { constraints: vec![Constraint::takes(&lease)], ..limited() };
+    let world = World::of(builder(TestLedger::new(), tool), entries, vec![limited()]).await;
+    let mut greedy = world.call("greedy");
+    greedy.admission.reservations = vec![lease];
+    assert_eq!(world.host.evaluate(&greedy).await.decision().verdict(), "allow");
+    let mut call = world.call("rightful");
+    call.capability = world.host.token(vec![granted]);
+    assert_eq!(world.host.evaluate(&call).await.decision().verdict(), "allow");
+    call.request_id = chio_host_kernel::call::RequestId::new("again").unwrap();
+    assert_eq!(world.host.evaluate(&call).await.decision().verdict(), "deny");
+    world.holds();
+}
+
 #[tokio::test]
 async fn a_drop_gives_it_back_before_dispatch_and_an_operator_does_after() {
     let world = World::new(TestLedger::new()).await;
@@ -67,8 +86,9 @@ async fn a_drop_gives_it_back_before_dispatch_and_an_operator_does_after() {
 
     let stuck = world.host.kernel.unresolved().unwrap();
     assert_eq!(stuck.len(), 1);
-    let (request, reservations) = (call.request_id.as_str(), &call.admission.reservations);
-    assert_eq!((stuck[0].request_id.as_str(), &stuck[0].reservations), (request, reservations));
+    let kept: Vec<_> = stuck[0].reservations.iter().map(ToString::to_string).collect();
+    let wanted: Vec<_> = call.admission.reservations.iter().map(ToString::to_string).collect();
+    assert_eq!((stuck[0].request_id.as_str(), kept), (call.request_id.as_str(), wanted));
     let id = stuck[0].operation.as_str();
     for bad in ["", "   ", &"x".repeat(1001)] {
         assert!(world.host.kernel.resolve(id, Resolution::Release, bad).await.is_err());

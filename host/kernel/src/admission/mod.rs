@@ -25,6 +25,6 @@ pub(crate) use admit::{
 pub(crate) use dispatch::dispatch;
 pub(crate) use drop_guard::{POST_DISPATCH_URL_ELICITATION_REASON, PostAdmissionDropGuard};
 pub(crate) use open::OpenOperation;
-pub(crate) use parked::ParkedOperations;
+pub(crate) use parked::{ParkedOperations, Waiting};
 pub(crate) use reversal::{CleanupFault, all as give_back_all, reservations as give_back_reservations};
 pub(crate) use settler::Unwinds;

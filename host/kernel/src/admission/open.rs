@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use crate::ledger::{Applied, Claimant, Durability, Ledger, LedgerError, Mutation, OperationWrite, Transition};
 use crate::operation::{Operation, State};
+use crate::ports::Clock;
 
 /// The kernel's handle on an operation. The record here is the one that is stored: it changes only with a transition that
 /// was applied, and that returned.
 ///
-/// It writes under the lease epoch in which it was made. One from before the ledger was opened again is refused, so it
+/// It writes under the lease epoch in which its call began. One from before the ledger was opened again is refused, so it
 /// cannot move what recovery has looked at since.
 pub(crate) struct OpenOperation {
     pub(crate) record: Operation,
     pub(crate) ledger: Arc<dyn Ledger>,
     epoch: u64,
-    claimant: Option<Claimant>,
+    /// Who recovers it, and by which clock.
+    claimant: Option<(String, Arc<dyn Clock>)>,
 }
 
 impl OpenOperation {
@@ -23,9 +25,14 @@ impl OpenOperation {
         Self { epoch: ledger.lease_epoch(), record, ledger, claimant: None }
     }
 
+    /// The same for a call that began under this epoch.
+    pub(crate) fn under(epoch: u64, ledger: Arc<dyn Ledger>, record: Operation) -> Self {
+        Self { epoch, record, ledger, claimant: None }
+    }
+
     /// The same in the hands of who recovers it.
-    pub(crate) fn claimed(ledger: Arc<dyn Ledger>, record: Operation, claimant: Claimant) -> Self {
-        Self { claimant: Some(claimant), ..Self::new(ledger, record) }
+    pub(crate) fn claimed(ledger: Arc<dyn Ledger>, record: Operation, claimant: &str, clock: Arc<dyn Clock>) -> Self {
+        Self { claimant: Some((claimant.to_owned(), clock)), ..Self::new(ledger, record) }
     }
 
     /// Records it.
@@ -62,7 +69,8 @@ impl OpenOperation {
         mutations: Vec<Mutation>,
         durability: Durability,
     ) -> Result<Applied, LedgerError> {
-        let claimant = self.claimant.clone();
+        let now = |(id, clock): &(String, Arc<dyn Clock>)| Claimant { id: id.clone(), now_ms: clock.now_ms() };
+        let claimant = self.claimant.as_ref().map(now);
         let transition = Transition { lease_epoch: self.epoch, operation, mutations, claimant };
         self.ledger.apply(transition, durability).await
     }

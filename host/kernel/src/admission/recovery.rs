@@ -10,10 +10,10 @@
 //!
 //! It runs from the ledger's rows alone, so the policy, the tools and the hooks may have changed in between.
 
-use super::{OpenOperation, ParkedOperations};
+use super::{OpenOperation, ParkedOperations, reversal};
 use crate::books::Books;
 use crate::draft::Kept;
-use crate::ledger::{Claimant, Durability, LedgerError};
+use crate::ledger::{Durability, LedgerError};
 use crate::operation::{AdmissionRecoveryLease, Kind, Operation, State};
 use crate::receipt::Decision;
 use crate::response::KernelError;
@@ -62,8 +62,14 @@ impl Books {
                 }
             };
             if let Some(waits) = operation.parked.as_ref().filter(|p| self.now() < p.until) {
-                parked.add(waits.until, operation.id.clone(), super::request_key(&operation));
+                parked.add((waits.until, operation.id.clone(), super::request_key(&operation)));
                 recovered.parked += 1;
+                // A kill may have come between its second step's reservation and its dispatch: it may be presented again.
+                let handle = OpenOperation::new(self.ledgers.durable.clone(), operation.clone());
+                let again = reversal::nonce(&handle)?;
+                if !again.is_empty() {
+                    handle.apply(None, again, Durability::Synced).await?;
+                }
                 continue;
             }
             let id = operation.id.clone();
@@ -96,7 +102,6 @@ impl Books {
     pub(crate) async fn claim(&self, operation: Operation, claimant: &str) -> Result<OpenOperation, LedgerError> {
         let ledger = &self.ledgers.durable;
         let now_ms = self.clock.now_ms();
-        let claim = Claimant { id: claimant.to_owned(), now_ms };
         let lease = AdmissionRecoveryLease {
             operation: operation.id.clone(),
             claimant: claimant.to_owned(),
@@ -104,7 +109,7 @@ impl Books {
             version: operation.version,
             expires_at_ms: now_ms.saturating_add(LEASE_MS),
         };
-        let mut open = OpenOperation::claimed(ledger.clone(), operation, claim);
+        let mut open = OpenOperation::claimed(ledger.clone(), operation, claimant, self.clock.clone());
         open.advance(&[], |record| record.recovery = Some(lease), Vec::new(), Durability::Buffered).await?;
         Ok(open)
     }
@@ -115,8 +120,7 @@ impl Books {
         let ledger = &self.ledgers.durable;
         let Ok(Some(record)) = ledger.operation(id) else { return };
         let claimant = record.recovery.as_ref().map(|lease| lease.claimant.clone()).unwrap_or_default();
-        let claim = Claimant { id: claimant, now_ms: self.clock.now_ms() };
-        let mut open = OpenOperation::claimed(ledger.clone(), record, claim);
+        let mut open = OpenOperation::claimed(ledger.clone(), record, &claimant, self.clock.clone());
         let note = |record: &mut Operation| record.last_error = Some(why.to_string());
         if let Err(error) = open.advance(&[], note, Vec::new(), Durability::Synced).await {
             tracing::error!(audit_fault = true, operation = id.as_str(), %error, "nor can that be noted");

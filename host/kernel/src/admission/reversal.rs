@@ -50,12 +50,21 @@ pub(crate) fn reservations(operation: &OpenOperation) -> Result<Vec<Mutation>, L
             mutations.push(Mutation::ReleaseReservation { reservation, operation });
         }
     }
-    if let Some(nonce) = record.participants.nonce.as_ref().map(NonceKey::from)
-        && operation.ledger.nonce(&nonce)?.is_some_and(|mark| mark.operation == record.id && !mark.consumed)
-    {
-        mutations.push(Mutation::RollBackNonce { nonce, operation: record.id.clone() });
-    }
+    mutations.extend(nonce(operation)?);
     Ok(mutations)
+}
+
+/// The nonce, where it is reserved and was not consumed.
+pub(crate) fn nonce(operation: &OpenOperation) -> Result<Vec<Mutation>, LedgerError> {
+    let record = &operation.record;
+    match record.participants.nonce.as_ref().map(NonceKey::from) {
+        Some(nonce)
+            if operation.ledger.nonce(&nonce)?.is_some_and(|mark| mark.operation == record.id && !mark.consumed) =>
+        {
+            Ok(vec![Mutation::RollBackNonce { nonce, operation: record.id.clone() }])
+        }
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// Tries each step, whatever became of the others, and answers with those that failed.

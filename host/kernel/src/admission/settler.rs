@@ -13,7 +13,7 @@ use super::drop_guard::{
 use super::{ChildReceipts, reversal};
 use crate::books::Books;
 use crate::denial::Denial;
-use crate::ledger::{Durability, LedgerError, Mutation, RequestOutcome, Transition};
+use crate::ledger::{Durability, LedgerError, Mutation, Refused, RequestOutcome, Transition};
 use crate::operation::{State, Terminal};
 use crate::receipt::Decision;
 use crate::response::KernelError;
@@ -27,8 +27,12 @@ impl Unwinds {
     /// A place in the queue, for a call that is about to be recorded.
     pub(crate) fn reserve(&self) -> Result<OwnedPermit<Unwind>, Denial> {
         self.0.clone().try_reserve_owned().map_err(|error| match error {
-            TrySendError::Full(_) => Denial::Settler("its queue is full; try again later"),
-            TrySendError::Closed(_) => Denial::Settler("it has ended; start the host again"),
+            TrySendError::Full(_) => {
+                Denial::Busy("the settler takes no more calls: its queue is full; try again later")
+            }
+            TrySendError::Closed(_) => {
+                Denial::Busy("the settler takes no more calls: it has ended; start the host again")
+            }
         })
     }
 }
@@ -70,6 +74,12 @@ impl Settler {
     async fn end(&self, mut unwind: Unwind) {
         let id = unwind.operation.record.id.clone();
         let ended = catch_unwind(self.books.unwind(&mut unwind)).await;
+        if !matches!(ended, Ok(Ok(()))) && unwind.fresh.is_some() {
+            // Recovery does not look at what is not durable. The next call with this id must not find it.
+            if let Err(error) = unwind.forget().await {
+                tracing::error!(audit_fault = true, operation = id.as_str(), %error, "and it stays in memory");
+            }
+        }
         match ended {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
@@ -178,6 +188,12 @@ impl Books {
         mutations.extend(self.unbind(operation));
         match operation.advance(&path, clean, mutations, Durability::Synced).await {
             Ok(_) => return Ok(()),
+            // Somebody else has the operation by now: a recovery, or another opening of the ledger.
+            Err(
+                error @ LedgerError::Refused(
+                    Refused::StaleEpoch { .. } | Refused::RecoveryLease { .. } | Refused::Version { .. },
+                ),
+            ) => return Err(error.into()),
             Err(LedgerError::Refused(why)) => {
                 tracing::warn!(operation = operation.record.id.as_str(), %why, "reversing step by step");
             }

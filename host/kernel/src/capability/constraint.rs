@@ -86,7 +86,8 @@ impl Constraint {
             return Ok(None);
         }
         let needs = "{ kind: destructive_lease | treaty_continuation | swarm_continuation, id: … }";
-        serde_json::from_value(self.value.clone()).map(Some).map_err(|_| Unmet::Value(RESERVATION, needs))
+        let named = serde_json::from_value::<RuntimeReservation>(self.value.clone()).ok().filter(|r| r.of.is_none());
+        named.map(Some).ok_or(Unmet::Value(RESERVATION, needs))
     }
 
     /// A call takes this single-use id.

@@ -104,6 +104,9 @@ fn check_moves(write: &OperationWrite, stored: &Operation) -> Result<(), Refused
     if stored.state.is_terminal() {
         return Err(Refused::Inconsistent { id: id(), why: "it has ended" });
     }
+    if write.path.is_empty() && !is_note(record, stored) {
+        return Err(Refused::Inconsistent { id: id(), why: "it would change without a move" });
+    }
     let mut from = stored.state;
     for &to in &write.path {
         if !is_legal_move(record.kind, record.requirements, from, to) {
@@ -118,6 +121,19 @@ fn check_moves(write: &OperationWrite, stored: &Operation) -> Result<(), Refused
         return Err(Refused::Inconsistent { id: id(), why: "it ends without saying how" });
     }
     Ok(())
+}
+
+/// Whether a record differs from the stored one by what may be noted without a move: who recovers it, why that failed, and
+/// that it waits from now on. A note from before it waited would undo that, and is none.
+fn is_note(record: &Operation, stored: &Operation) -> bool {
+    let mut noted = stored.clone();
+    noted.lease_epoch = record.lease_epoch;
+    noted.recovery.clone_from(&record.recovery);
+    noted.last_error.clone_from(&record.last_error);
+    if noted.parked.is_none() {
+        noted.parked.clone_from(&record.parked);
+    }
+    noted == *record
 }
 
 /// Legality of the move alone would let an operation skip its hold or its approval; what it requires is enforced here,

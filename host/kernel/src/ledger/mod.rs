@@ -253,6 +253,12 @@ pub trait Ledger: Send + Sync {
     /// As above.
     fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, LedgerError>;
 
+    /// What is known of all marks together.
+    ///
+    /// # Errors
+    /// As above.
+    fn nonce_marks(&self) -> Result<NonceMarks, LedgerError>;
+
     /// Who holds a single-use id.
     ///
     /// # Errors

@@ -12,7 +12,7 @@
 //! | `m` | account name | the account |
 //! | `n` | expiry, big-endian, and nonce id | the mark |
 //! | `w` | | how many marks there are, and which are gone |
-//! | `s` | kind and id of a reservation | the operation that holds it |
+//! | `s` | kind, caller and id of a reservation | the operation that holds it |
 //! | `k` | operation id | the draft of its receipt, until it ends |
 //! | `v` | capability id | when it was revoked |
 //! | `u` | operation id | the output |
@@ -86,7 +86,7 @@ pub(super) fn nonce_key(key: &[u8]) -> Option<NonceKey> {
 }
 
 pub(super) fn reservation(reservation: &RuntimeReservation) -> Vec<u8> {
-    point(b's', &[reservation.kind.as_str(), reservation.id.as_str()])
+    point(b's', &[reservation.kind.as_str(), reservation.of.as_deref().unwrap_or_default(), reservation.id.as_str()])
 }
 
 pub(super) fn draft(operation: &OperationId) -> Vec<u8> {

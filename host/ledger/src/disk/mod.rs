@@ -25,7 +25,7 @@ use std::sync::Arc;
 use chio_host_kernel::failpoint::Failpoints;
 use chio_host_kernel::ledger::{
     Account, Applied, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, NonceKey, NonceMark,
-    RequestKey, RequestRecord, Transition, Unreadable,
+    NonceMarks, RequestKey, RequestRecord, Transition, Unreadable,
 };
 use chio_host_kernel::operation::{Operation, OperationId};
 use chio_host_kernel::ports::BoxFuture;
@@ -191,6 +191,10 @@ impl Ledger for SledLedger {
 
     fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, LedgerError> {
         self.store.read(|rows| rows::read(&rows, &keys::nonce(key)))
+    }
+
+    fn nonce_marks(&self) -> Result<NonceMarks, LedgerError> {
+        self.store.read(|rows| Ok(rows::read(&rows, keys::NONCE_MARKS)?.unwrap_or_default()))
     }
 
     fn reservation(&self, reservation: &RuntimeReservation) -> Result<Option<OperationId>, LedgerError> {

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chio_host_kernel::ledger::{
     Account, Applied, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, NonceKey, NonceMark,
-    RequestKey, RequestRecord, Transition, Unreadable,
+    NonceMarks, RequestKey, RequestRecord, Transition, Unreadable,
 };
 use chio_host_kernel::operation::{Operation, OperationId};
 use chio_host_kernel::ports::BoxFuture;
@@ -140,6 +140,10 @@ impl Ledger for MemoryLedger {
 
     fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, LedgerError> {
         Ok(self.tables()?.nonces.get(key).cloned())
+    }
+
+    fn nonce_marks(&self) -> Result<NonceMarks, LedgerError> {
+        Ok(self.tables()?.nonce_marks.get(&()).copied().unwrap_or_default())
     }
 
     fn reservation(&self, reservation: &RuntimeReservation) -> Result<Option<OperationId>, LedgerError> {
