@@ -107,16 +107,17 @@ async fn growth(effort: Effort) {
     let ledger = Arc::new(SledLedger::open(&path).expect("the ledger opens"));
     let (disk, token) = host(ledger.clone());
     let mut made = 0;
-    let mut costs = Vec::new();
+    let mut early = None;
     for goal in [effort.early, effort.late, effort.reopened] {
         calls(&disk, &token, 64, goal - made).await;
         let measured = effort.early / 2;
-        costs.push(calls(&disk, &token, 1, measured).await.as_secs_f64() / count(measured));
+        let cost = median_call(&disk, &token, measured).await;
         made = goal + measured;
+        match early {
+            None => early = Some(cost),
+            Some(early) => say(&format!("cost of the {goal}th call / of the {}th", effort.early), cost / early),
+        }
     }
-    let (early, late, last) = (effort.early, effort.late, effort.reopened);
-    say(&format!("cost of the {late}th call / of the {early}th"), costs[1] / costs[0]);
-    say(&format!("cost of the {last}th call / of the {early}th"), costs[2] / costs[0]);
 
     drop(disk);
     Arc::into_inner(ledger).expect("nobody else has it").close().expect("it closes");
@@ -132,6 +133,16 @@ async fn growth(effort: Effort) {
         mib(before),
     );
     ledger.close().expect("it closes");
+}
+
+/// The median time of one call, in seconds, one after the other.
+async fn median_call(host: &Arc<Fixture>, token: &Arc<CapabilityToken>, number: usize) -> f64 {
+    let mut times = Vec::new();
+    for _ in 0..number {
+        times.push(calls(host, token, 1, 1).await);
+    }
+    times.sort_unstable();
+    times[times.len() / 2].as_secs_f64()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a size that is read, and not counted on")]

@@ -112,7 +112,7 @@ fn take_hold<R: Rows>(rows: &mut R, write: Option<&OperationWrite>, hold: &Hold)
     if let Some(charge) = &taken.charge {
         accounts::hold(rows, charge)?;
     }
-    rows.put_hold(&taken)
+    rows.insert_hold(&taken)
 }
 
 /// Closes a hold whose call was dispatched. Its claims stay used; of its charge, what was not realized is free again.

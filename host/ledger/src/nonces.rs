@@ -29,7 +29,7 @@ pub(crate) fn reserve<R: Rows>(rows: &mut R, key: &NonceKey, by: &OperationId, n
     marks.oldest = if marks.live == 0 { key.expires_at } else { marks.oldest.min(key.expires_at) };
     marks.live += 1;
     rows.put_nonce_marks(marks)?;
-    rows.put_nonce(key, &NonceMark { operation: by.clone(), consumed: false })
+    rows.insert_nonce(key, &NonceMark { operation: by.clone(), consumed: false })
 }
 
 fn prune<R: Rows>(rows: &mut R, marks: &mut NonceMarks, now: u64) -> Result<(), R::Error> {

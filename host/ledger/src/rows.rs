@@ -22,6 +22,8 @@ pub(crate) trait Rows {
     fn put_request(&mut self, key: &RequestKey, record: &RequestRecord) -> Result<(), Self::Error>;
 
     fn hold(&self, id: &str) -> Result<Option<Hold>, Self::Error>;
+    /// A hold that is not there yet.
+    fn insert_hold(&mut self, hold: &Hold) -> Result<(), Self::Error>;
     fn put_hold(&mut self, hold: &Hold) -> Result<(), Self::Error>;
     fn remove_hold(&mut self, id: &str) -> Result<(), Self::Error>;
 
@@ -34,6 +36,8 @@ pub(crate) trait Rows {
     /// The most nonce marks that are kept at one time.
     fn nonce_limit(&self) -> u64;
     fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, Self::Error>;
+    /// A mark that is not there yet.
+    fn insert_nonce(&mut self, key: &NonceKey, mark: &NonceMark) -> Result<(), Self::Error>;
     fn put_nonce(&mut self, key: &NonceKey, mark: &NonceMark) -> Result<(), Self::Error>;
     fn remove_nonce(&mut self, key: &NonceKey) -> Result<(), Self::Error>;
     fn nonce_marks(&self) -> Result<NonceMarks, Self::Error>;

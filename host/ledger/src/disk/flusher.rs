@@ -3,11 +3,15 @@
 //! The thread takes everyone who is waiting, flushes, syncs, and wakes them. Whoever registers meanwhile waits for the
 //! next round, because the flush may have begun before their transaction. A round costs the same for one as for a
 //! thousand, so the more callers there are, the fewer syncs a call needs.
+//!
+//! Where a sync is faster than what callers do in between, rounds would get ever smaller. So a round that follows one of many
+//! callers waits for as many again, though never longer than [`LINGER`]; one that follows a single caller waits for nobody.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use chio_host_kernel::ledger::LedgerError;
 use tokio::sync::oneshot;
@@ -28,6 +32,9 @@ pub(super) trait Disk: Send + 'static {
 }
 
 type Outcome = Result<(), LedgerError>;
+
+/// The longest that a round waits for callers that are likely to come.
+const LINGER: Duration = Duration::from_millis(10);
 
 /// The handle of the thread. Dropping it lets the thread flush, sync and end; [`Flusher::stop`] waits for that.
 pub(super) struct Flusher {
@@ -76,8 +83,10 @@ struct Round<D> {
 
 impl<D: Disk> Round<D> {
     fn run(mut self, queue: &Receiver<oneshot::Sender<Outcome>>) -> Outcome {
+        let mut expected = 1;
         while let Ok(first) = queue.recv() {
-            let waiting: Vec<_> = std::iter::once(first).chain(queue.try_iter()).collect();
+            let waiting = gather(first, queue, expected);
+            expected = waiting.len();
             let outcome = self.complete();
             for caller in waiting {
                 // One that no longer waits is no reason to stop.
@@ -109,6 +118,21 @@ impl<D: Disk> Round<D> {
             Err(panic) => Err(self.health.fail(&format!("sled panicked: {panic}"))),
         }
     }
+}
+
+/// Everyone who waits, and, if fewer do than are expected, whoever comes soon.
+fn gather<T>(first: T, queue: &Receiver<T>, expected: usize) -> Vec<T> {
+    let mut waiting: Vec<_> = std::iter::once(first).chain(queue.try_iter()).collect();
+    if waiting.len() >= expected {
+        return waiting;
+    }
+    let until = Instant::now() + LINGER;
+    while waiting.len() < expected
+        && let Ok(next) = queue.recv_timeout(until.saturating_duration_since(Instant::now()))
+    {
+        waiting.push(next);
+    }
+    waiting
 }
 
 #[cfg(test)]
@@ -232,6 +256,22 @@ mod tests {
         }
         assert_eq!(test.flusher.rounds(), 2);
         test.stop().unwrap();
+    }
+
+    #[test]
+    fn a_round_waits_for_no_more_than_are_expected_and_not_for_ever() {
+        let (sender, queue) = channel();
+        assert_eq!(gather(0, &queue, 1), [0], "one caller waits for nobody");
+        for n in 1..=3 {
+            sender.send(n).unwrap();
+        }
+        assert_eq!(gather(0, &queue, 2), [0, 1, 2, 3], "everyone who is there is taken");
+        assert_eq!(gather(0, &queue, 64), [0], "and callers that do not come are not waited for");
+        let late = thread::spawn(move || sender.send(1).unwrap());
+        let mut waiting = gather(0, &queue, 2);
+        late.join().unwrap();
+        waiting.extend(queue.try_iter());
+        assert_eq!(waiting, [0, 1]);
     }
 
     #[test]

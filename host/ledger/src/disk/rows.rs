@@ -24,6 +24,11 @@ pub(super) fn read<T: DeserializeOwned>(pairs: &impl Pairs, key: &[u8]) -> Resul
     serde_json::from_slice(&bytes).map(Some).map_err(damaged)
 }
 
+fn to_bytes(key: &[u8], value: &impl Serialize) -> Result<Vec<u8>, Halt> {
+    let unwritable = |e| Halt::Damaged(format!("the row {} cannot be written: {e}", key.escape_ascii()));
+    serde_json::to_vec(value).map_err(unwritable)
+}
+
 /// The changes of one apply over everything before it. They are dropped if it is refused.
 pub(super) struct SledRows<'a> {
     before: Current<'a>,
@@ -64,8 +69,13 @@ impl<'a> SledRows<'a> {
     }
 
     fn write(&mut self, key: &[u8], value: &impl Serialize) -> Result<(), Halt> {
-        let unwritable = |e| Halt::Damaged(format!("the row {} cannot be written: {e}", key.escape_ascii()));
-        values::write(self, key, &serde_json::to_vec(value).map_err(unwritable)?)
+        values::write(self, key, &to_bytes(key, value)?)
+    }
+
+    /// Writes a row that is not there yet.
+    fn insert(&mut self, key: &[u8], value: &impl Serialize) -> Result<(), Halt> {
+        values::insert(self, key, &to_bytes(key, value)?);
+        Ok(())
     }
 }
 
@@ -82,7 +92,7 @@ impl Rows for SledRows<'_> {
 
     fn insert_operation(&mut self, record: &Operation) -> Result<(), Halt> {
         self.put(keys::open(&record.id), IVec::default());
-        self.write(&keys::operation(&record.id), record)
+        self.insert(&keys::operation(&record.id), record)
     }
 
     fn update_operation(&mut self, record: &Operation) -> Result<(), Halt> {
@@ -102,6 +112,10 @@ impl Rows for SledRows<'_> {
 
     fn hold(&self, id: &str) -> Result<Option<Hold>, Halt> {
         read(self, &keys::hold(id))
+    }
+
+    fn insert_hold(&mut self, hold: &Hold) -> Result<(), Halt> {
+        self.insert(&keys::hold(&hold.id), hold)
     }
 
     fn put_hold(&mut self, hold: &Hold) -> Result<(), Halt> {
@@ -134,6 +148,10 @@ impl Rows for SledRows<'_> {
 
     fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, Halt> {
         read(self, &keys::nonce(key))
+    }
+
+    fn insert_nonce(&mut self, key: &NonceKey, mark: &NonceMark) -> Result<(), Halt> {
+        self.insert(&keys::nonce(key), mark)
     }
 
     fn put_nonce(&mut self, key: &NonceKey, mark: &NonceMark) -> Result<(), Halt> {
@@ -205,10 +223,10 @@ impl Rows for SledRows<'_> {
     }
 
     fn append(&mut self, entry: &LogEntry, receipt: &SignedReceipt, replay: Option<&[u8]>) -> Result<(), Halt> {
-        self.write(&keys::log(entry.seq), entry)?;
-        self.write(&keys::receipt(receipt.id()), receipt.record())?;
+        self.insert(&keys::log(entry.seq), entry)?;
+        self.insert(&keys::receipt(receipt.id()), receipt.record())?;
         if let Some(replay) = replay {
-            values::write(self, &keys::replay(receipt.id()), replay)?;
+            values::insert(self, &keys::replay(receipt.id()), replay);
         }
         self.head.log_length = entry.seq + 1;
         Ok(())

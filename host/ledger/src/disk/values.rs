@@ -51,13 +51,23 @@ pub(super) fn read(pairs: &impl Pairs, key: &[u8]) -> Result<Option<Vec<u8>>, Ha
     if value.len() as u64 == length { Ok(Some(value)) } else { Err(damaged(key, "its length is wrong")) }
 }
 
+/// Writes a value where nothing stands. Looking whether something does costs as much as the writing.
+pub(super) fn insert(pairs: &mut impl PairsMut, key: &[u8], value: &[u8]) {
+    replace(pairs, key, value, 0);
+}
+
 /// Writes a value in place of whatever stands there.
 pub(super) fn write(pairs: &mut impl PairsMut, key: &[u8], value: &[u8]) -> Result<(), Halt> {
     let parts_before = parts_at(pairs, key)?;
+    replace(pairs, key, value, parts_before);
+    Ok(())
+}
+
+fn replace(pairs: &mut impl PairsMut, key: &[u8], value: &[u8], parts_before: u32) {
     if value.len() <= PART {
         pairs.put(key.to_vec(), [&[WHOLE], value].concat().into());
         delete_parts(pairs, key, 0..parts_before);
-        return Ok(());
+        return;
     }
     let length = value.len() as u64;
     pairs.put(key.to_vec(), [&[PARTS], &length.to_be_bytes()[..]].concat().into());
@@ -65,7 +75,6 @@ pub(super) fn write(pairs: &mut impl PairsMut, key: &[u8], value: &[u8]) -> Resu
         pairs.put(keys::part(key, number), part.into());
     }
     delete_parts(pairs, key, parts_of(length)..parts_before);
-    Ok(())
 }
 
 /// Removes a value and its parts.

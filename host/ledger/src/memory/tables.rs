@@ -185,6 +185,10 @@ impl Rows for Tables {
         Ok(self.holds.get(id).cloned())
     }
 
+    fn insert_hold(&mut self, hold: &Hold) -> Result<(), Refused> {
+        self.put_hold(hold)
+    }
+
     fn put_hold(&mut self, hold: &Hold) -> Result<(), Refused> {
         self.holds.put(hold.id.clone(), hold.clone());
         Ok(())
@@ -219,6 +223,10 @@ impl Rows for Tables {
 
     fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, Refused> {
         Ok(self.nonces.get(key).cloned())
+    }
+
+    fn insert_nonce(&mut self, key: &NonceKey, mark: &NonceMark) -> Result<(), Refused> {
+        self.put_nonce(key, mark)
     }
 
     fn put_nonce(&mut self, key: &NonceKey, mark: &NonceMark) -> Result<(), Refused> {
