@@ -10,7 +10,7 @@ use crate::failpoint::Action;
 use crate::kernel::{Ledgers, Outputs, Settings};
 use crate::keys::Keypair;
 use crate::ledger::{
-    Durability, HoldPart, LedgerError, Mutation, RequestKey, RequestOutcome, RequestRecord, Transition,
+    Durability, Hold, HoldPart, HoldState, LedgerError, Mutation, RequestOutcome, RequestRecord, Transition,
 };
 use crate::operation::{Kind, Operation, State, Terminal};
 use crate::ports::Clock;
@@ -204,11 +204,6 @@ impl Books {
             record: admission::request_record(record, outcome),
         })
     }
-
-    /// What a request id of a subject means.
-    pub(crate) fn request(&self, key: &RequestKey) -> Result<Option<RequestRecord>, LedgerError> {
-        self.ledgers.durable.request(key)
-    }
 }
 
 /// Appends a receipt, with what a replay needs beside it.
@@ -286,11 +281,11 @@ fn runtime(ending: &Ending, operation: Option<&Operation>) -> Option<Value> {
 }
 
 /// What closes a hold that an operator resolves, in whatever state it is stuck.
-pub(crate) fn resolve_hold(hold: &crate::ledger::Hold, realized: u64) -> Mutation {
+pub(crate) fn resolve_hold(hold: &Hold, realized: u64) -> Mutation {
     let id = hold.id.clone();
     match hold.state {
-        crate::ledger::HoldState::Held => Mutation::ReleaseHold { id, part: HoldPart::All },
-        crate::ledger::HoldState::Committed => Mutation::SettleHold { id, realized },
-        crate::ledger::HoldState::Frozen => Mutation::ResolveHold { id, realized },
+        HoldState::Held => Mutation::ReleaseHold { id, part: HoldPart::All },
+        HoldState::Committed => Mutation::SettleHold { id, realized },
+        HoldState::Frozen => Mutation::ResolveHold { id, realized },
     }
 }

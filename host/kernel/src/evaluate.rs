@@ -18,7 +18,7 @@ use crate::in_flight::Turn;
 use crate::kernel::{DurableAdmission, Kernel};
 use crate::ledger::{Charge, Claim, CounterKey, Durability, LedgerError, Mutation, Refused, RequestKey};
 use crate::nonce::NonceError;
-use crate::operation::{Admission, Binding, Delivery, Kind, NonceRef, Operation, Participants, Requirements, State};
+use crate::operation::{Admission, Binding, Delivery, Kind, NonceRef, Operation, Requirements, State};
 use crate::park::{Resumed, nonce_error};
 use crate::ports::{Invocation, OutputFormat, ToolOutput, ToolRan, ToolServer};
 use crate::replay::{Fresh, Known};
@@ -290,31 +290,17 @@ impl Kernel {
         };
         let guards = self.plugins.guards.iter().map(|g| g.component().clone());
         let hooks = self.plugins.hooks.iter().map(|h| h.component().clone());
-        Operation {
-            id: binding.operation_id(),
-            kind: Kind::ToolDispatch,
-            requirements: Requirements { budget_capture: true, ..Requirements::default() },
-            binding,
-            admission: Admission {
-                capability_id: admitted.snapshot.capability_id.clone(),
-                capability_digest: call.capability.digest().to_owned(),
-                grant_index: admitted.snapshot.grant_index,
-                policy_hash: self.books.settings.policy_hash.clone(),
-                components: guards.chain([admitted.server.component().clone()]).chain(hooks).collect(),
-                effect_class: admitted.snapshot.effect_class,
-                exposure: admitted.snapshot.exposure.clone(),
-            },
-            state: State::Prepared,
-            version: 1,
-            lease_epoch,
-            participants: Participants::default(),
-            dispatch_commit: None,
-            delivery: None,
-            parked: None,
-            recovery: None,
-            last_error: None,
-            terminal: None,
-        }
+        let admission = Admission {
+            capability_id: admitted.snapshot.capability_id.clone(),
+            capability_digest: call.capability.digest().to_owned(),
+            grant_index: admitted.snapshot.grant_index,
+            policy_hash: self.books.settings.policy_hash.clone(),
+            components: guards.chain([admitted.server.component().clone()]).chain(hooks).collect(),
+            effect_class: admitted.snapshot.effect_class,
+            exposure: admitted.snapshot.exposure.clone(),
+        };
+        let requirements = Requirements { budget_capture: true, ..Requirements::default() };
+        Operation::prepared(Kind::ToolDispatch, requirements, binding, admission, lease_epoch)
     }
 
     /// Step 4: everything that the call may use is set aside, or it is refused. Answers whether it stops there.

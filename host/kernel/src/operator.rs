@@ -9,9 +9,9 @@ use crate::call::{EffectClass, RequestId};
 use crate::canonical;
 use crate::draft::Draft;
 use crate::kernel::{AccountSettings, Kernel};
-use crate::ledger::{Durability, Hold, HoldState, LedgerError, Mutation};
+use crate::ledger::{Durability, Hold, LedgerError, Mutation};
 use crate::money::Money;
-use crate::operation::{Admission, Binding, Kind, Operation, OperationId, Participants, Requirements, State, Terminal};
+use crate::operation::{Admission, Binding, Kind, Operation, OperationId, Requirements, State, Terminal};
 use crate::receipt::{Decision, RedactionMode, SignedReceipt};
 use crate::reservation::RuntimeReservation;
 use crate::response::KernelError;
@@ -139,13 +139,18 @@ impl Books {
         if because.trim().is_empty() || because.len() > MAX_REASON {
             return refused("a reason of 1 to 1000 bytes is needed");
         }
-        let unresolved = self.unresolved()?;
-        let Some(stuck) = unresolved.iter().find(|u| u.operation.as_str() == operation) else {
-            return refused(&format!("operation {} has nothing to resolve", canonical::printable(operation, 80)));
+        let nothing = format!("operation {} has nothing to resolve", canonical::printable(operation, 80));
+        let listed = self.unresolved()?.into_iter().find(|u| u.operation.as_str() == operation);
+        let id = OperationId::from_listed(operation.to_owned());
+        let mut record = match self.ledgers.durable.operation(&id)? {
+            Some(record) if listed.is_some() || self.keeps_an_id(&record)? => record,
+            None if listed.is_some() => return refused("its record cannot be read; restore the ledger from a copy"),
+            _ => return refused(&nothing),
         };
-        let Some(mut record) = self.ledgers.durable.operation(&stuck.operation)? else {
-            return refused("its record cannot be read; restore the ledger from a copy");
-        };
+        let never_entered = record.state.is_before_dispatch() || record.state == State::CompensatedBeforeDispatch;
+        if resolution == Resolution::Capture && never_entered {
+            return refused("its tool was never entered, so there is nothing to capture; release it");
+        }
         let mut mutations = Vec::new();
         if !record.state.is_terminal() {
             record = self.give_up(record).await?;
@@ -153,9 +158,6 @@ impl Books {
         if let Some(hold) = self.hold_of(&record)? {
             let all = hold.charge.as_ref().map_or(0, |charge| charge.amount.units);
             let realized = if resolution == Resolution::Capture { all } else { 0 };
-            if resolution == Resolution::Capture && hold.state == HoldState::Held {
-                return refused("its tool was never entered, so there is nothing to capture; release it");
-            }
             mutations.push(books::resolve_hold(&hold, realized));
         }
         if resolution == Resolution::Release {
@@ -168,6 +170,18 @@ impl Books {
             "resolution": resolution.as_str(),
         });
         self.govern("recover.resolve", &parameters, mutations).await
+    }
+
+    /// Whether an operation that ended keeps a single-use id that it may not have used: its outcome is not known, or giving it
+    /// back failed. The receipt names the operation and the id; holds are listed, and these are not.
+    fn keeps_an_id(&self, record: &Operation) -> Result<bool, LedgerError> {
+        let may = matches!(record.state, State::CompensatedBeforeDispatch | State::OutcomeUnknownAfterDispatch);
+        for reservation in record.participants.reservations.iter().filter(|_| may) {
+            if self.ledgers.durable.reservation(reservation)?.as_ref() == Some(&record.id) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Ends an operation that recovery could not end, without what its receipt should have said. What it holds is frozen for
@@ -232,31 +246,17 @@ impl Books {
             tool: tool.to_owned(),
             parameter_hash: canonical::hash(parameters),
         };
-        let record = Operation {
-            id: binding.operation_id(),
-            kind: Kind::GovernedEconomicMutation,
-            requirements: Requirements::default(),
-            binding,
-            admission: Admission {
-                capability_id: OPERATOR.to_owned(),
-                capability_digest: String::new(),
-                grant_index: 0,
-                policy_hash: self.settings.policy_hash.clone(),
-                components: Vec::new(),
-                effect_class: EffectClass::SideEffecting,
-                exposure: None,
-            },
-            state: State::Prepared,
-            version: 1,
-            lease_epoch: ledger.lease_epoch(),
-            participants: Participants::default(),
-            dispatch_commit: None,
-            delivery: None,
-            parked: None,
-            recovery: None,
-            last_error: None,
-            terminal: None,
+        let admission = Admission {
+            capability_id: OPERATOR.to_owned(),
+            capability_digest: String::new(),
+            grant_index: 0,
+            policy_hash: self.settings.policy_hash.clone(),
+            components: Vec::new(),
+            effect_class: EffectClass::SideEffecting,
+            exposure: None,
         };
+        let (kind, epoch) = (Kind::GovernedEconomicMutation, ledger.lease_epoch());
+        let record = Operation::prepared(kind, Requirements::default(), binding, admission, epoch);
         let draft = Draft::of_mutation(&record, parameters, self.now());
         let mut open = OpenOperation::new(ledger, record);
         let keep = Mutation::KeepDraft { operation: open.record.id.clone(), bytes: draft.to_kept(None) };

@@ -8,7 +8,7 @@ use crate::draft::{Draft, Kept};
 use crate::evaluate::{Admitted, Underway};
 use crate::in_flight::Turn;
 use crate::kernel::Kernel;
-use crate::ledger::{Durability, LedgerError, Mutation, NonceRefusal, Refused, RequestKey};
+use crate::ledger::{Durability, LedgerError, Mutation, NonceRefusal, Refused};
 use crate::nonce::{ExecutionNonce, NonceError};
 use crate::operation::{Operation, Parked};
 use crate::receipt::{Decision, KERNEL};
@@ -63,8 +63,12 @@ impl Kernel {
         let is_over = operation.parked.as_ref().is_none_or(|p| p.until <= now);
         let Some(nonce) = call.admission.nonce.as_ref().filter(|_| !is_over) else {
             if is_over {
+                let key = admission::request_key(&operation);
                 self.end_parked(operation, epoch, turn).await?;
-                return self.look_up_again(call).map(Resumed::Answered);
+                return match self.look_up(call, key)? {
+                    Known::Finished(response) => Ok(Resumed::Answered(response)),
+                    _ => Err(KernelError::Unresolvable("it ended, and its request id does not say how".to_owned())),
+                };
             }
             return self.still_parked(&operation).map(Resumed::Answered);
         };
@@ -146,18 +150,6 @@ impl Kernel {
         let recorded = self.recorded(None, &receipt_id)?;
         let nonce = ExecutionNonce::of(operation, &self.books.signer);
         Ok(Box::new(Response { nonce, origin: Origin::Replayed, ..recorded }))
-    }
-
-    fn look_up_again(&self, call: &Call) -> Result<Box<Response>, KernelError> {
-        let key = RequestKey {
-            subject: call.agent.clone(),
-            namespace: call.mode.namespace(),
-            request_id: call.request_id.clone(),
-        };
-        match self.look_up(call, key)? {
-            Known::Finished(response) => Ok(response),
-            _ => Err(KernelError::Unresolvable("its operation was ended, and its request id was not".to_owned())),
-        }
     }
 
     /// Ends operations whose callers did not come back in time, at most so many. Hosts call it now and then, and every

@@ -31,40 +31,31 @@ pub(crate) enum Known {
 
 impl Kernel {
     pub(crate) fn look_up(&self, call: &Call, key: RequestKey) -> Result<Known, LedgerError> {
-        let Some(record) = self.books.request(&key)? else {
+        let ledger = &self.books.ledgers.durable;
+        let Some(record) = ledger.request(&key)? else {
             return Ok(Known::Fresh(Fresh { key, expected: None, attempt: 1 }));
         };
-        if let RequestOutcome::Unwound = record.outcome {
-            let attempt = record.attempt.saturating_add(1);
-            return Ok(Known::Fresh(Fresh { key, expected: Some(record), attempt }));
-        }
-        let same =
+        let id = call.request_id.as_str();
+        let conflict = |what: String| Ok(Known::Conflict(Denial::Admission(format!("request id {id} {what}"))));
+        let is_same =
             record.server == call.server && record.tool == call.tool && record.parameter_hash == call.arguments.hash();
-        if !same {
-            return Ok(Known::Conflict(Denial::Admission(format!(
-                "request id {} belongs to another call, {}",
-                call.request_id.as_str(),
-                describe(&record.outcome)
-            ))));
-        }
-        match record.outcome {
-            RequestOutcome::Closed { operation, receipt_id } => {
-                self.recorded(operation.as_ref(), &receipt_id).map(|r| Known::Finished(Box::new(r)))
+        match &record.outcome {
+            RequestOutcome::Unwound => {
+                let attempt = record.attempt.saturating_add(1);
+                Ok(Known::Fresh(Fresh { key, expected: Some(record), attempt }))
             }
-            RequestOutcome::Open { operation } => match self.books.ledgers.durable.operation(&operation)? {
-                Some(operation) if operation.parked.is_some() && operation.state.is_before_dispatch() => {
-                    Ok(Known::Parked(Box::new(operation)))
+            outcome if !is_same => conflict(format!("belongs to another call, {}", describe(outcome))),
+            RequestOutcome::Closed { operation, receipt_id } => {
+                self.recorded(operation.as_ref(), receipt_id).map(|r| Known::Finished(Box::new(r)))
+            }
+            RequestOutcome::Open { operation } => match ledger.operation(operation)? {
+                Some(waits) if waits.parked.is_some() && waits.state.is_before_dispatch() => {
+                    Ok(Known::Parked(Box::new(waits)))
                 }
-                _ => Ok(Known::Conflict(Denial::Admission(format!(
-                    "request id {} was left open by an earlier run, operation {operation}; its outcome is not known",
-                    call.request_id.as_str(),
-                )))),
+                _ => conflict(format!(
+                    "was left open by an earlier run, operation {operation}; its outcome is not known"
+                )),
             },
-            outcome @ RequestOutcome::Unwound => Ok(Known::Conflict(Denial::Admission(format!(
-                "request id {} was left open by an earlier run, {}; its outcome is not known",
-                call.request_id.as_str(),
-                describe(&outcome)
-            )))),
         }
     }
 

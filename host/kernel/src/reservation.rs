@@ -25,6 +25,15 @@ impl ReservationKind {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::DestructiveLease, Self::TreatyContinuation, Self::SwarmContinuation];
 
+    /// The kind of this name.
+    ///
+    /// # Errors
+    /// There is none; says which there are.
+    pub fn named(name: &str) -> Result<Self, String> {
+        let known = || Self::ALL.map(Self::as_str).join(", ");
+        Self::ALL.into_iter().find(|k| k.as_str() == name).ok_or_else(|| format!("a kind is one of {}", known()))
+    }
+
     /// As records and receipts spell it.
     #[must_use]
     pub fn as_str(self) -> &'static str {

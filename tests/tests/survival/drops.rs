@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use chio_host_kernel::Resolution;
 use chio_host_kernel::call::EffectClass;
 use chio_host_kernel::failpoint::{self, Action, Failpoints};
 use chio_host_kernel::ledger::{HoldPart, LedgerError, Mutation, Refused};
@@ -199,12 +200,19 @@ async fn a_reversal_that_fails_is_signed_with_its_ids_and_the_others_still_run()
         // What is stuck is listed, and an operator gives it back.
         ledger.relent();
         let stuck = world.host.kernel.unresolved().unwrap();
-        if steps.contains(&"monetary_hold") {
-            assert_eq!(stuck.len(), 1);
-            let id = stuck[0].operation.as_str();
-            world.host.kernel.resolve(id, chio_host_kernel::Resolution::Release, "seen to be unused").await.unwrap();
-            assert_eq!(world.account(), (0, 0));
-        }
+        assert_eq!(stuck.len(), usize::from(steps.contains(&"monetary_hold")));
+        let id = receipt["metadata"]["chio_host"]["operation_id"].as_str().unwrap();
+        let captured = world.host.kernel.resolve(id, Resolution::Capture, "it was not").await.unwrap_err();
+        assert!(captured.to_string().contains("never entered"), "{captured}");
+        world.host.kernel.resolve(id, Resolution::Release, "seen to be unused").await.unwrap();
+        assert_eq!(world.account(), (0, 0));
+        let again = world.host.kernel.resolve(id, Resolution::Release, "twice").await.unwrap_err();
+        assert!(again.to_string().contains("nothing to resolve"), "{again}");
+        let mut after = world.call("after");
+        after.admission.reservations = world.call("request").admission.reservations;
+        let polled = poll_times(world.host.kernel.evaluate(&after), 100);
+        assert!(polled.is_none(), "its single-use id is free, so it gets to the failpoint: {polled:?}");
+        world.host.settle().await;
     }
 }
 

@@ -58,9 +58,8 @@ fn admission(args: &CallArgs) -> Result<AdmissionMetadata, CliError> {
 }
 
 fn reservation(text: &str) -> Result<RuntimeReservation, CliError> {
-    let kinds = ReservationKind::ALL.map(ReservationKind::as_str).join(", ");
-    let wrong = |why: &str| CliError::Usage(format!("--reserve {text}: {why}; KIND=ID is, with a kind of {kinds}"));
-    let (kind, id) = text.split_once('=').ok_or_else(|| wrong("there is no = in it"))?;
-    let kind = ReservationKind::ALL.into_iter().find(|k| k.as_str() == kind);
-    RuntimeReservation::new(kind.ok_or_else(|| wrong("that kind is not known"))?, id).map_err(wrong)
+    let wrong = |why: &str| CliError::Usage(format!("--reserve {text}: {why}"));
+    let (kind, id) = text.split_once('=').ok_or_else(|| wrong("KIND=ID is needed, such as destructive_lease=ID"))?;
+    let kind = ReservationKind::named(kind).map_err(|why| wrong(&why))?;
+    RuntimeReservation::new(kind, id).map_err(wrong)
 }

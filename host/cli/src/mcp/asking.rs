@@ -110,11 +110,10 @@ impl Asking<'_> {
 }
 
 fn reservations_of(value: &Value) -> Result<Vec<RuntimeReservation>, String> {
-    let kinds = ReservationKind::ALL.map(ReservationKind::as_str).join(", ");
-    let shape = || format!("an object of {kinds}, each with an id or a list of ids, is needed");
+    let shape = || "an object from kinds to an id, or a list of ids, is needed".to_owned();
     let mut reservations = Vec::new();
     for (kind, ids) in value.as_object().ok_or_else(shape)? {
-        let kind = ReservationKind::ALL.into_iter().find(|k| k.as_str() == kind).ok_or_else(shape)?;
+        let kind = ReservationKind::named(kind)?;
         let ids = ids.as_array().map_or_else(|| std::slice::from_ref(ids), Vec::as_slice);
         for id in ids {
             let id = id.as_str().ok_or_else(shape)?;

@@ -247,3 +247,33 @@ pub struct Operation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminal: Option<Terminal>,
 }
+
+impl Operation {
+    /// An operation that is about to be recorded: `prepared`, and holding nothing.
+    #[must_use]
+    pub fn prepared(
+        kind: Kind,
+        requirements: Requirements,
+        binding: Binding,
+        admission: Admission,
+        lease_epoch: u64,
+    ) -> Self {
+        Self {
+            id: binding.operation_id(),
+            kind,
+            requirements,
+            binding,
+            admission,
+            state: State::Prepared,
+            version: 1,
+            lease_epoch,
+            participants: Participants::default(),
+            dispatch_commit: None,
+            delivery: None,
+            parked: None,
+            recovery: None,
+            last_error: None,
+            terminal: None,
+        }
+    }
+}

@@ -8,9 +8,7 @@ use chio_host_kernel::ledger::{
     Applied, Claim, CounterKey, Durability, Hold, HoldState, Ledger, LedgerError, Mutation, OperationWrite, Refused,
     RequestKey, RequestOutcome, RequestRecord, Transition, Window,
 };
-use chio_host_kernel::operation::{
-    Admission, Binding, DispatchCommit, Kind, Operation, Participants, Requirements, State, Terminal,
-};
+use chio_host_kernel::operation::{Admission, Binding, DispatchCommit, Kind, Operation, Requirements, State, Terminal};
 use chio_host_kernel::receipt::{
     Action, BOUNDARY_PREVENT, Decision, KIND_MEDIATED, ORIGIN_CALLER, ReceiptBody, RedactionMode, SignedReceipt,
     TRUST_MEDIATED,
@@ -99,31 +97,17 @@ impl Subject {
             tool: "greet".to_owned(),
             parameter_hash: "00".repeat(32),
         };
-        Operation {
-            id: binding.operation_id(),
-            kind: Kind::ToolDispatch,
-            requirements: Requirements { budget_capture: true, ..Requirements::default() },
-            binding,
-            admission: Admission {
-                capability_id: "capability-1".to_owned(),
-                capability_digest: "11".repeat(32),
-                grant_index: 0,
-                policy_hash: "22".repeat(32),
-                components: vec![],
-                effect_class: EffectClass::SideEffecting,
-                exposure: None,
-            },
-            state: State::Prepared,
-            version: 1,
-            lease_epoch: self.ledger.lease_epoch(),
-            participants: Participants::default(),
-            dispatch_commit: None,
-            delivery: None,
-            parked: None,
-            recovery: None,
-            last_error: None,
-            terminal: None,
-        }
+        let admission = Admission {
+            capability_id: "capability-1".to_owned(),
+            capability_digest: "11".repeat(32),
+            grant_index: 0,
+            policy_hash: "22".repeat(32),
+            components: vec![],
+            effect_class: EffectClass::SideEffecting,
+            exposure: None,
+        };
+        let requirements = Requirements { budget_capture: true, ..Requirements::default() };
+        Operation::prepared(Kind::ToolDispatch, requirements, binding, admission, self.ledger.lease_epoch())
     }
 }
 

@@ -17,15 +17,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use chio_host_kernel::keys::Keypair;
 use chio_host_kernel::ledger::{Durability, Ledger, Mutation, Transition};
 use chio_host_kernel::operation::OperationId;
-use chio_host_kernel::receipt::{
-    Action, BOUNDARY_PREVENT, Decision, KIND_MEDIATED, ORIGIN_CALLER, ReceiptBody, RedactionMode, SignedReceipt,
-    TRUST_MEDIATED,
-};
 use chio_host_ledger::SledLedger;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Builder;
 
@@ -35,28 +30,6 @@ const CUTS: usize = 6;
 /// Every so many writes, one has the largest output there is.
 const LARGE_EVERY: u64 = 40;
 const LARGE: usize = 4 << 20;
-
-fn receipt(n: u64) -> SignedReceipt {
-    let body = ReceiptBody {
-        timestamp: 1,
-        capability_id: "c".to_owned(),
-        tool_server: "s".to_owned(),
-        tool_name: "t".to_owned(),
-        action: Action { parameters: json!({ "n": n }), parameter_hash: "00".repeat(32) },
-        decision: Decision::Allow,
-        receipt_kind: KIND_MEDIATED.to_owned(),
-        boundary_class: BOUNDARY_PREVENT.to_owned(),
-        tool_origin: ORIGIN_CALLER.to_owned(),
-        redaction_mode: RedactionMode::None,
-        content_hash: "33".repeat(32),
-        policy_hash: "22".repeat(32),
-        evidence: vec![],
-        metadata: None,
-        trust_level: TRUST_MEDIATED.to_owned(),
-        kernel_key: "key".to_owned(),
-    };
-    SignedReceipt::sign(body, &Keypair::from_seed(&[7; 32].into()))
-}
 
 fn operation(n: u64) -> OperationId {
     serde_json::from_value(Value::from(format!("{n:064x}"))).unwrap()
@@ -69,9 +42,9 @@ fn output(n: u64) -> Vec<u8> {
 }
 
 fn write(ledger: &SledLedger, n: u64) {
-    let append = Mutation::AppendReceipt { receipt: Box::new(receipt(n)), replay: None };
+    let revoke = Mutation::Revoke { capability_id: n.to_string(), at: n };
     let keep = Mutation::KeepOutput { operation: operation(n), bytes: output(n) };
-    let apply = ledger.apply(Transition::of(ledger.lease_epoch(), vec![append, keep]), Durability::Synced);
+    let apply = ledger.apply(Transition::of(ledger.lease_epoch(), vec![revoke, keep]), Durability::Synced);
     Builder::new_current_thread().build().unwrap().block_on(apply).unwrap();
 }
 
@@ -114,8 +87,8 @@ fn missing_in(image: &Path, expected: &[u64]) -> usize {
     private(image);
     let Ok(ledger) = SledLedger::open(image) else { return expected.len() };
     let is_missing = |n: &&u64| {
-        let there = ledger.receipt(receipt(**n).id()).unwrap().is_some();
-        !there || ledger.output(&operation(**n)).unwrap() != Some(output(**n))
+        let there = ledger.revoked_at(&n.to_string()).unwrap();
+        there != Some(**n) || ledger.output(&operation(**n)).unwrap() != Some(output(**n))
     };
     expected.iter().filter(is_missing).count()
 }
