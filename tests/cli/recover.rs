@@ -59,7 +59,7 @@ fn what_nobody_knows_is_listed_and_resolved_with_a_reason() {
 
         let operation = listed.field("operation").to_owned();
         place.run(&["recover", "resolve", &operation, choice]).is_error(&["--because"]);
-        place.run(&["recover", "resolve", &operation, "--because", "x"]).is_error(&["--release"]);
+        place.run(&["recover", "resolve", &operation, "--because", "x"]).is_error(&["<--release|--capture>"]);
         let resolve = ["recover", "resolve", &operation, choice, "--because", "the tool's own log says so"];
         let resolved = place.run(&resolve);
         assert_eq!((resolved.code, resolved.field("verdict")), (0, "ALLOW"), "{resolved:?}");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 
 /// The host that stands between an AI agent and its tools: every tool call is admitted, judged, recorded, sandboxed,
 /// inspected, and written to a signed receipt.
@@ -144,11 +144,12 @@ pub(crate) enum RecoverCommand {
     /// What waits for an operator: money and single-use ids of calls whose outcome nobody knows
     List,
     /// Say what became of one, and sign that
+    #[command(group(ArgGroup::new("resolution").required(true).args(["release", "capture"])))]
     Resolve {
         /// The operation
         operation: String,
         /// It had no effect: give back what it held
-        #[arg(long, conflicts_with = "capture", required_unless_present = "capture")]
+        #[arg(long)]
         release: bool,
         /// It had its effect: what it held is spent
         #[arg(long)]

@@ -221,6 +221,12 @@ impl Books {
                 }
                 None => ("budget.open", total.units),
             };
+            let owed = stored.as_ref().map_or(0, |a| a.captured.saturating_add(a.held));
+            if holds < owed {
+                let why =
+                    format!("{holds} in all are less than the {owed} that are spent and held; give it at least that");
+                return Err(unresolvable(name, &why));
+            }
             let total = Money { units: holds, currency: total.currency.clone() };
             let parameters = json!({ "account": name, "subject": account.subject, "total": total });
             let set = Mutation::SetAccount { name: name.clone(), base: account.total.units, total };

@@ -79,8 +79,8 @@ pub enum KernelError {
     /// The ledger was opened again, and what was in flight is being looked at.
     #[error("the ledger was opened again and is being recovered; try again later")]
     Recovering,
-    /// An operation that is open cannot be ended.
-    #[error("it cannot be ended: {0}")]
+    /// An operation cannot be ended, or an operator's change not be made; says why.
+    #[error("{0}")]
     Unresolvable(String),
     /// The policy requires nonces, and the ledger would forget which were used.
     #[error("the policy requires execution nonces, and this ledger forgets which were used when its process ends")]

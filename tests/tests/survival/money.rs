@@ -184,7 +184,7 @@ async fn an_account_follows_its_policy_and_never_falls_below_what_is_owed() {
 
     let smaller = builder(ledger.closed(), tool()).settings(total(3)).build();
     let refused = smaller.kernel.recover().await.unwrap_err().to_string();
-    assert_eq!(refused, "account agent: more is spent and held than it would hold in all");
+    assert_eq!(refused, "account agent: 3 in all are less than the 4 that are spent and held; give it at least that");
     let euro = AccountSettings {
         name: "agent".into(),
         subject: String::new(),
