@@ -4,8 +4,9 @@
 //! next round, because the flush may have begun before their transaction. A round costs the same for one as for a
 //! thousand, so the more callers there are, the fewer syncs a call needs.
 //!
-//! Where a sync is faster than what callers do in between, rounds would get ever smaller. So a round that follows one of many
-//! callers waits for as many again, though never longer than [`LINGER`]; one that follows a single caller waits for nobody.
+//! Where a sync is faster than what callers do in between, rounds would get ever smaller. So a round waits for half of the
+//! calls that are under way, if the round before it had as many, though never longer than [`LINGER`]: one half computes
+//! while the other is being synced. One that follows a single caller waits for nobody.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 use chio_host_kernel::ledger::LedgerError;
 use tokio::sync::oneshot;
 
+use super::calls::Calls;
 use super::contain::contain;
 use super::health::Health;
 
@@ -42,6 +44,8 @@ pub(super) struct Flusher {
     /// behind until the round ends.
     waiting: Sender<oneshot::Sender<Outcome>>,
     rounds: Arc<AtomicU64>,
+    /// The calls that are under way.
+    pub(super) calls: Arc<Calls>,
     thread: JoinHandle<Outcome>,
 }
 
@@ -51,9 +55,10 @@ impl Flusher {
     pub(super) fn start(disk: impl Disk, health: Arc<Health>) -> std::io::Result<Self> {
         let (waiting, queue) = channel();
         let rounds = Arc::new(AtomicU64::new(0));
-        let round = Round { disk, health, completed: Arc::clone(&rounds) };
+        let calls = Arc::new(Calls::default());
+        let round = Round { disk, health, completed: Arc::clone(&rounds), calls: Arc::clone(&calls) };
         let thread = thread::Builder::new().name("chio-ledger-sync".to_owned()).spawn(move || round.run(&queue))?;
-        Ok(Self { waiting, rounds, thread })
+        Ok(Self { waiting, rounds, calls, thread })
     }
 
     /// Returns when everything that was applied before is on the disk.
@@ -79,6 +84,7 @@ struct Round<D> {
     disk: D,
     health: Arc<Health>,
     completed: Arc<AtomicU64>,
+    calls: Arc<Calls>,
 }
 
 impl<D: Disk> Round<D> {
@@ -86,7 +92,7 @@ impl<D: Disk> Round<D> {
         let mut expected = 1;
         while let Ok(first) = queue.recv() {
             let waiting = gather(first, queue, expected);
-            expected = waiting.len();
+            expected = waiting.len().min(self.calls.under_way().div_ceil(2));
             let outcome = self.complete();
             for caller in waiting {
                 // One that no longer waits is no reason to stop.

@@ -1,4 +1,4 @@
-//! The row that every apply changes: epoch, transitions applied, length of the log.
+//! The row that every apply changes: epoch, transitions applied, and how far each count is.
 
 use super::halt::Halt;
 use super::keys;
@@ -13,6 +13,10 @@ pub(super) struct Head {
     pub(super) applied: u64,
     /// How many entries the log has.
     pub(super) log_length: u64,
+    /// How many operations have a number.
+    pub(super) operations: u64,
+    /// How many requests have a number.
+    pub(super) requests: u64,
 }
 
 impl Head {
@@ -22,14 +26,15 @@ impl Head {
     }
 
     pub(super) fn to_row(self) -> Vec<u8> {
-        [self.epoch, self.applied, self.log_length].iter().flat_map(|n| n.to_be_bytes()).collect()
+        let Self { epoch, applied, log_length, operations, requests } = self;
+        [epoch, applied, log_length, operations, requests].iter().flat_map(|n| n.to_be_bytes()).collect()
     }
 
     fn from_row(row: &[u8]) -> Result<Self, Halt> {
-        let number = |i: usize| row.get(i * 8..i * 8 + 8)?.try_into().ok().map(u64::from_be_bytes);
-        match (row.len(), number(0), number(1), number(2)) {
-            (24, Some(epoch), Some(applied), Some(log_length)) => Ok(Self { epoch, applied, log_length }),
-            _ => Err(Halt::Damaged("the head row is not what was written".to_owned())),
-        }
+        let damaged = || Halt::Damaged("the head row is not what was written".to_owned());
+        let row: &[u8; 40] = row.try_into().map_err(|_| damaged())?;
+        let [epoch, applied, log_length, operations, requests] =
+            std::array::from_fn(|i| u64::from_be_bytes(std::array::from_fn(|byte| row[i * 8 + byte])));
+        Ok(Self { epoch, applied, log_length, operations, requests })
     }
 }

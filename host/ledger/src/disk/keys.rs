@@ -3,27 +3,35 @@
 //! | tag | key | value |
 //! |---|---|---|
 //! | `i` | | [`Identity`](super::identity::Identity): format and ledger id |
-//! | `h` | | [`Head`](super::head::Head): lease epoch, applied transitions, length of the log |
-//! | `o` | operation id | the operation |
-//! | `a` | operation id | nothing: the operation has not ended |
-//! | `r` | subject, namespace, request id | the request record |
+//! | `h` | | [`Head`](super::head::Head): lease epoch, applied transitions, and how far each count is |
+//! | `o` | hash of an operation id | the operation's number |
+//! | `O` | operation's number | the operation |
+//! | `a` | operation's number | its id: the operation has not ended |
+//! | `k` | operation's number | the draft of its receipt, until it ends |
+//! | `u` | operation's number | its output |
+//! | `r` | hash of subject, namespace and request id | the request's number |
+//! | `R` | request's number | the request record |
+//! | `t` | hash of a receipt id | where the receipt stands in the log |
+//! | `T` | sequence number | the receipt |
+//! | `p` | sequence number | the replay record |
+//! | `l` | sequence number | the log entry |
 //! | `d` | hold id | the hold |
 //! | `c` | counter key, as it is | the counter |
 //! | `m` | account name | the account |
 //! | `n` | expiry, big-endian, and nonce id | the mark |
 //! | `w` | | how many marks there are, and which are gone |
 //! | `s` | kind, caller and id of a reservation | the operation that holds it |
-//! | `k` | operation id | the draft of its receipt, until it ends |
 //! | `v` | capability id | when it was revoked |
-//! | `u` | operation id | the output |
-//! | `t` | receipt id | the receipt |
-//! | `p` | receipt id | the replay record |
-//! | `l` | sequence number, big-endian | the log entry |
 //! | `x` | another row's key, part number | a part of that row's value |
 //!
-//! Whatever a transition needs is found by key: the log's head instead of its last
-//! row, an index of open operations instead of a walk. What is listed (`a`, `c`, `l`, `n`; `d` in no order) has a tag of its own and keeps its
-//! order. Everything else is only ever looked up, so a long id may stand as its hash.
+//! **What grows with every call stands in order of time**, under numbers that count from 0, so that a call only touches
+//! pages that the calls just before it touched, however large the ledger is. Ids are as good as random. A row under one
+//! dirties a page that nobody else wants, which has been dropped from the cache by then: so all that an id finds is a
+//! number, and 17 of those rows make a page of well under a kilobyte.
+//!
+//! Whatever a transition needs is found by key: the counts in the head instead of the last rows, an index of open
+//! operations instead of a walk. What is listed (`a`, `c`, `l`, `n`; `d` in no order) has a tag of its own and keeps its
+//! order.
 
 use chio_host_kernel::ledger::{CounterKey, NonceKey, RequestKey};
 use chio_host_kernel::operation::OperationId;
@@ -32,6 +40,9 @@ use sha2::{Digest, Sha256};
 
 /// Ids longer than this, in bytes, stand as their hash: index pages hold 256 keys and have to stay small.
 const MAX_PLAIN: usize = 160;
+
+/// How many bytes of a hash stand in an index key.
+const INDEX_HASH: usize = 20;
 
 pub(super) const IDENTITY: &[u8] = b"i";
 pub(super) const HEAD: &[u8] = b"h";
@@ -43,27 +54,60 @@ pub(super) const ALL_NONCES: [u8; 1] = [NONCE];
 const NONCE: u8 = b'n';
 const OPEN: u8 = b'a';
 const COUNTER: u8 = b'c';
-const LOG: u8 = b'l';
 
-pub(super) fn operation(id: &OperationId) -> Vec<u8> {
-    point(b'o', &[id.as_str()])
+/// Finds the number of an operation.
+pub(super) fn operation_number(id: &OperationId) -> Vec<u8> {
+    index(b'o', &[id.as_str()])
 }
 
-/// An open operation is listed, so its key ends with its id as it is.
-pub(super) fn open(id: &OperationId) -> Vec<u8> {
-    [&[OPEN], id.as_str().as_bytes()].concat()
+pub(super) fn operation(number: u64) -> Vec<u8> {
+    numbered(b'O', number)
+}
+
+pub(super) fn open(operation: u64) -> Vec<u8> {
+    numbered(OPEN, operation)
 }
 
 /// With what every key of [`open`] begins.
 pub(super) const ALL_OPEN: [u8; 1] = [OPEN];
 
-/// The id in a key of [`open`].
-pub(super) fn open_id(key: &[u8]) -> &[u8] {
-    key.get(1..).unwrap_or_default()
+/// The operation's number in a key of [`open`].
+pub(super) fn open_number(key: &[u8]) -> Option<u64> {
+    key.get(1..)?.try_into().ok().map(u64::from_be_bytes)
 }
 
-pub(super) fn request(key: &RequestKey) -> Vec<u8> {
-    point(b'r', &[&key.subject, key.namespace.as_str(), key.request_id.as_str()])
+pub(super) fn draft(operation: u64) -> Vec<u8> {
+    numbered(b'k', operation)
+}
+
+pub(super) fn output(operation: u64) -> Vec<u8> {
+    numbered(b'u', operation)
+}
+
+/// Finds the number of a request.
+pub(super) fn request_number(key: &RequestKey) -> Vec<u8> {
+    index(b'r', &[&key.subject, key.namespace.as_str(), key.request_id.as_str()])
+}
+
+pub(super) fn request(number: u64) -> Vec<u8> {
+    numbered(b'R', number)
+}
+
+/// Finds where a receipt stands in the log.
+pub(super) fn receipt_seq(id: &str) -> Vec<u8> {
+    index(b't', &[id])
+}
+
+pub(super) fn receipt(seq: u64) -> Vec<u8> {
+    numbered(b'T', seq)
+}
+
+pub(super) fn replay(seq: u64) -> Vec<u8> {
+    numbered(b'p', seq)
+}
+
+pub(super) fn log(seq: u64) -> Vec<u8> {
+    numbered(b'l', seq)
 }
 
 pub(super) fn hold(id: &str) -> Vec<u8> {
@@ -89,10 +133,6 @@ pub(super) fn reservation(reservation: &RuntimeReservation) -> Vec<u8> {
     point(b's', &[reservation.kind.as_str(), reservation.of.as_deref().unwrap_or_default(), reservation.id.as_str()])
 }
 
-pub(super) fn draft(operation: &OperationId) -> Vec<u8> {
-    point(b'k', &[operation.as_str()])
-}
-
 pub(super) fn counter(key: &CounterKey) -> Vec<u8> {
     [&[COUNTER], key.as_str().as_bytes()].concat()
 }
@@ -107,44 +147,45 @@ pub(super) fn revocation(capability_id: &str) -> Vec<u8> {
     point(b'v', &[capability_id])
 }
 
-pub(super) fn output(operation: &OperationId) -> Vec<u8> {
-    point(b'u', &[operation.as_str()])
-}
-
-pub(super) fn receipt(id: &str) -> Vec<u8> {
-    point(b't', &[id])
-}
-
-pub(super) fn replay(receipt_id: &str) -> Vec<u8> {
-    point(b'p', &[receipt_id])
-}
-
-pub(super) fn log(seq: u64) -> [u8; 9] {
-    let mut key = [LOG; 9];
-    key[1..].copy_from_slice(&seq.to_be_bytes());
-    key
-}
-
 pub(super) fn part(of: &[u8], number: u32) -> Vec<u8> {
     [b"x", of, &number.to_be_bytes()[..]].concat()
 }
 
-/// A key that is looked up and never listed. No two lists of steps share one: each step but the last is preceded by its
-/// length, and a hash is marked as one.
+fn numbered(tag: u8, number: u64) -> Vec<u8> {
+    [&[tag], &number.to_be_bytes()[..]].concat()
+}
+
+/// A key that is looked up and never listed.
 fn point(tag: u8, steps: &[&str]) -> Vec<u8> {
     let mut plain = vec![tag, b'.'];
-    for (i, step) in steps.iter().enumerate() {
-        if i + 1 < steps.len() {
-            plain.extend_from_slice(&(step.len() as u64).to_be_bytes()[4..]);
-        }
-        plain.extend_from_slice(step.as_bytes());
-    }
+    plain.extend(joined(steps));
     if plain.len() <= MAX_PLAIN {
         return plain;
     }
     let mut hashed = vec![tag, b'#'];
     hashed.extend_from_slice(&Sha256::digest(&plain));
     hashed
+}
+
+/// A key that is looked up, is never listed, and is so short that sled keeps it in place: it has 22 bytes for that. It
+/// takes 2^80 tries to find two ids of one's own that share one, and 2^160 to meet another's.
+fn index(tag: u8, steps: &[&str]) -> Vec<u8> {
+    let mut key = Sha256::digest(joined(steps)).to_vec();
+    key.truncate(INDEX_HASH);
+    key.insert(0, tag);
+    key
+}
+
+/// No two lists of steps are joined to the same: each but the last is preceded by its length.
+fn joined(steps: &[&str]) -> Vec<u8> {
+    let mut joined = Vec::new();
+    for (i, step) in steps.iter().enumerate() {
+        if i + 1 < steps.len() {
+            joined.extend_from_slice(&(step.len() as u64).to_be_bytes()[4..]);
+        }
+        joined.extend_from_slice(step.as_bytes());
+    }
+    joined
 }
 
 #[cfg(test)]
@@ -157,16 +198,21 @@ mod tests {
     fn no_two_rows_share_a_key() {
         let long = "x".repeat(1000);
         let keys = [
-            point(b'r', &["a", "b", "c"]),
-            point(b'r', &["ab", "", "c"]),
-            point(b'r', &["a", "", "bc"]),
-            point(b'r', &["a\0b", "c"]),
-            point(b'r', &[&long, "a", "b"]),
-            point(b'r', &[&long, "ab", ""]),
-            point(b't', &[&long]),
-            point(b'p', &[&long]),
-            log(0).to_vec(),
-            log(1).to_vec(),
+            point(b's', &["a", "b", "c"]),
+            point(b's', &["ab", "", "c"]),
+            point(b's', &["a", "", "bc"]),
+            point(b's', &["a\0b", "c"]),
+            point(b's', &[&long, "a", "b"]),
+            point(b's', &[&long, "ab", ""]),
+            point(b'd', &[&long]),
+            index(b'r', &["a", "b", "c"]),
+            index(b'r', &["ab", "", "c"]),
+            index(b'r', &["a", "", "bc"]),
+            index(b't', &[&long]),
+            receipt(0),
+            replay(0),
+            log(0),
+            log(1),
             part(&log(0), 0),
             part(&log(0), 1),
         ];

@@ -1,5 +1,6 @@
 //! The ledger on disk, in an embedded sled database.
 
+mod calls;
 mod contain;
 mod data;
 mod error;
@@ -38,6 +39,7 @@ use self::flusher::Flusher;
 use self::halt::Halt;
 use self::pending::Current;
 use self::store::{MAX_PENDING, Store};
+use self::values::Pairs as _;
 use crate::NONCE_LIMIT;
 
 /// How a ledger on disk is opened, where the defaults do not do.
@@ -116,16 +118,30 @@ impl SledLedger {
 
     /// An operation that is listed as open.
     fn open_operation(current: Current<'_>, key: &[u8]) -> Result<Result<Operation, Unreadable>, Halt> {
-        let id = String::from_utf8_lossy(keys::open_id(key)).into_owned();
-        let read = serde_json::from_value::<OperationId>(Value::String(id.clone()))
-            .map_err(|e| Halt::Damaged(e.to_string()))
-            .and_then(|id| rows::read(&current, &keys::operation(&id)));
+        let listed = current.row(key)?;
+        let id = String::from_utf8_lossy(listed.as_deref().unwrap_or_default()).into_owned();
+        let read = match keys::open_number(key) {
+            Some(number) => rows::read(&current, &keys::operation(number)),
+            None => Err(Halt::Damaged(format!("the row {} has no number", key.escape_ascii()))),
+        };
         match read {
             Ok(Some(operation)) => Ok(Ok(operation)),
             Ok(None) => Ok(Err(Unreadable { id, why: "its record is missing".to_owned() })),
             Err(Halt::Damaged(why)) => Ok(Err(Unreadable { id, why })),
             Err(halt) => Err(halt),
         }
+    }
+
+    /// The bytes that are kept for an operation, if any are.
+    fn of_operation(
+        &self,
+        operation: &OperationId,
+        key: impl Fn(u64) -> Vec<u8>,
+    ) -> Result<Option<Vec<u8>>, LedgerError> {
+        self.store.read(|rows| match values::read_number(&rows, &keys::operation_number(operation))? {
+            Some(number) => values::read(&rows, &key(number)),
+            None => Ok(None),
+        })
     }
 }
 
@@ -155,6 +171,8 @@ impl Ledger for SledLedger {
     fn apply(&self, transition: Transition, durability: Durability) -> BoxFuture<'_, Result<Applied, LedgerError>> {
         Box::pin(async move {
             let (applied, waiting) = self.store.apply(&transition)?;
+            // Counted until it has waited, or is dropped: a call that waits for its last sync is under way too.
+            let _ends = self.flusher.calls.follow(&transition);
             drop(transition);
             if durability == Durability::Synced || waiting > MAX_PENDING {
                 self.flusher.synced().await?;
@@ -164,11 +182,11 @@ impl Ledger for SledLedger {
     }
 
     fn operation(&self, id: &OperationId) -> Result<Option<Operation>, LedgerError> {
-        self.store.read(|rows| rows::read(&rows, &keys::operation(id)))
+        self.store.read(|rows| rows::read_numbered(&rows, &keys::operation_number(id), keys::operation))
     }
 
     fn request(&self, key: &RequestKey) -> Result<Option<RequestRecord>, LedgerError> {
-        self.store.read(|rows| rows::read(&rows, &keys::request(key)))
+        self.store.read(|rows| rows::read_numbered(&rows, &keys::request_number(key), keys::request))
     }
 
     fn hold(&self, id: &str) -> Result<Option<Hold>, LedgerError> {
@@ -202,7 +220,7 @@ impl Ledger for SledLedger {
     }
 
     fn draft(&self, operation: &OperationId) -> Result<Option<Vec<u8>>, LedgerError> {
-        self.store.read(|rows| values::read(&rows, &keys::draft(operation)))
+        self.of_operation(operation, keys::draft)
     }
 
     fn counter(&self, key: &CounterKey) -> Result<Option<Counter>, LedgerError> {
@@ -228,15 +246,18 @@ impl Ledger for SledLedger {
     }
 
     fn output(&self, operation: &OperationId) -> Result<Option<Vec<u8>>, LedgerError> {
-        self.store.read(|rows| values::read(&rows, &keys::output(operation)))
+        self.of_operation(operation, keys::output)
     }
 
     fn receipt(&self, id: &str) -> Result<Option<Value>, LedgerError> {
-        self.store.read(|rows| rows::read(&rows, &keys::receipt(id)))
+        self.store.read(|rows| rows::read_numbered(&rows, &keys::receipt_seq(id), keys::receipt))
     }
 
     fn replay_record(&self, receipt_id: &str) -> Result<Option<Vec<u8>>, LedgerError> {
-        self.store.read(|rows| values::read(&rows, &keys::replay(receipt_id)))
+        self.store.read(|rows| match values::read_number(&rows, &keys::receipt_seq(receipt_id))? {
+            Some(seq) => values::read(&rows, &keys::replay(seq)),
+            None => Ok(None),
+        })
     }
 
     fn log(&self, from: u64, limit: usize) -> Result<Vec<LogEntry>, LedgerError> {

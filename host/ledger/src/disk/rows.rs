@@ -1,5 +1,7 @@
 //! Rows inside one apply.
 
+use std::cell::RefCell;
+
 use chio_host_kernel::ledger::{
     Account, Counter, CounterKey, Hold, LogEntry, NonceKey, NonceMark, NonceMarks, RequestKey, RequestRecord,
 };
@@ -24,6 +26,18 @@ pub(super) fn read<T: DeserializeOwned>(pairs: &impl Pairs, key: &[u8]) -> Resul
     serde_json::from_slice(&bytes).map(Some).map_err(damaged)
 }
 
+/// Reads the value that is kept under the number that stands at `index`.
+pub(super) fn read_numbered<T: DeserializeOwned>(
+    pairs: &impl Pairs,
+    index: &[u8],
+    key: impl FnOnce(u64) -> Vec<u8>,
+) -> Result<Option<T>, Halt> {
+    match values::read_number(pairs, index)? {
+        Some(number) => read(pairs, &key(number)),
+        None => Ok(None),
+    }
+}
+
 fn to_bytes(key: &[u8], value: &impl Serialize) -> Result<Vec<u8>, Halt> {
     let unwritable = |e| Halt::Damaged(format!("the row {} cannot be written: {e}", key.escape_ascii()));
     serde_json::to_vec(value).map_err(unwritable)
@@ -35,6 +49,8 @@ pub(super) struct SledRows<'a> {
     changes: Changes,
     head: Head,
     nonce_limit: u64,
+    /// The operation whose number was found last: a transition is about one, and speaks of it often.
+    known: RefCell<Option<(OperationId, u64)>>,
 }
 
 impl Pairs for SledRows<'_> {
@@ -58,7 +74,7 @@ impl PairsMut for SledRows<'_> {
 
 impl<'a> SledRows<'a> {
     pub(super) fn begin(before: Current<'a>, head: Head, nonce_limit: u64) -> Self {
-        Self { before, changes: Changes::new(), head, nonce_limit }
+        Self { before, changes: Changes::new(), head, nonce_limit, known: RefCell::default() }
     }
 
     /// What was changed, and the head with it.
@@ -77,6 +93,29 @@ impl<'a> SledRows<'a> {
         values::insert(self, key, &to_bytes(key, value)?);
         Ok(())
     }
+
+    fn number_of(&self, operation: &OperationId) -> Result<Option<u64>, Halt> {
+        if let Some((known, number)) = &*self.known.borrow()
+            && known == operation
+        {
+            return Ok(Some(*number));
+        }
+        let number = values::read_number(self, &keys::operation_number(operation))?;
+        self.known.replace(number.map(|number| (operation.clone(), number)));
+        Ok(number)
+    }
+
+    /// The number of an operation, which it is given when it is first spoken of.
+    fn number_for(&mut self, operation: &OperationId) -> Result<u64, Halt> {
+        if let Some(number) = self.number_of(operation)? {
+            return Ok(number);
+        }
+        let number = self.head.operations;
+        self.head.operations += 1;
+        values::write_number(self, keys::operation_number(operation), number);
+        self.known.replace(Some((operation.clone(), number)));
+        Ok(number)
+    }
 }
 
 impl Rows for SledRows<'_> {
@@ -87,27 +126,39 @@ impl Rows for SledRows<'_> {
     }
 
     fn operation(&self, id: &OperationId) -> Result<Option<Operation>, Halt> {
-        read(self, &keys::operation(id))
+        match self.number_of(id)? {
+            Some(number) => read(self, &keys::operation(number)),
+            None => Ok(None),
+        }
     }
 
     fn insert_operation(&mut self, record: &Operation) -> Result<(), Halt> {
-        self.put(keys::open(&record.id), IVec::default());
-        self.insert(&keys::operation(&record.id), record)
+        let number = self.number_for(&record.id)?;
+        self.put(keys::open(number), record.id.as_str().into());
+        self.insert(&keys::operation(number), record)
     }
 
     fn update_operation(&mut self, record: &Operation) -> Result<(), Halt> {
+        let number = self.number_for(&record.id)?;
         if record.state.is_terminal() {
-            self.delete(keys::open(&record.id));
+            self.delete(keys::open(number));
         }
-        self.write(&keys::operation(&record.id), record)
+        self.write(&keys::operation(number), record)
     }
 
     fn request(&self, key: &RequestKey) -> Result<Option<RequestRecord>, Halt> {
-        read(self, &keys::request(key))
+        read_numbered(self, &keys::request_number(key), keys::request)
     }
 
     fn put_request(&mut self, key: &RequestKey, record: &RequestRecord) -> Result<(), Halt> {
-        self.write(&keys::request(key), record)
+        let index = keys::request_number(key);
+        if let Some(number) = values::read_number(self, &index)? {
+            return self.write(&keys::request(number), record);
+        }
+        let number = self.head.requests;
+        self.head.requests += 1;
+        values::write_number(self, index, number);
+        self.insert(&keys::request(number), record)
     }
 
     fn hold(&self, id: &str) -> Result<Option<Hold>, Halt> {
@@ -191,11 +242,15 @@ impl Rows for SledRows<'_> {
     }
 
     fn put_draft(&mut self, operation: &OperationId, bytes: &[u8]) -> Result<(), Halt> {
-        values::write(self, &keys::draft(operation), bytes)
+        let number = self.number_for(operation)?;
+        values::write(self, &keys::draft(number), bytes)
     }
 
     fn remove_draft(&mut self, operation: &OperationId) -> Result<(), Halt> {
-        values::remove(self, &keys::draft(operation))
+        match self.number_of(operation)? {
+            Some(number) => values::remove(self, &keys::draft(number)),
+            None => Ok(()),
+        }
     }
 
     fn revoked_at(&self, capability_id: &str) -> Result<Option<u64>, Halt> {
@@ -207,11 +262,12 @@ impl Rows for SledRows<'_> {
     }
 
     fn put_output(&mut self, operation: &OperationId, bytes: &[u8]) -> Result<(), Halt> {
-        values::write(self, &keys::output(operation), bytes)
+        let number = self.number_for(operation)?;
+        values::write(self, &keys::output(number), bytes)
     }
 
     fn has_receipt(&self, id: &str) -> Result<bool, Halt> {
-        Ok(self.row(&keys::receipt(id))?.is_some())
+        Ok(self.row(&keys::receipt_seq(id))?.is_some())
     }
 
     fn last_entry(&self) -> Result<Option<LogEntry>, Halt> {
@@ -224,9 +280,10 @@ impl Rows for SledRows<'_> {
 
     fn append(&mut self, entry: &LogEntry, receipt: &SignedReceipt, replay: Option<&[u8]>) -> Result<(), Halt> {
         self.insert(&keys::log(entry.seq), entry)?;
-        self.insert(&keys::receipt(receipt.id()), receipt.record())?;
+        values::write_number(self, keys::receipt_seq(receipt.id()), entry.seq);
+        self.insert(&keys::receipt(entry.seq), receipt.record())?;
         if let Some(replay) = replay {
-            values::insert(self, &keys::replay(receipt.id()), replay);
+            values::insert(self, &keys::replay(entry.seq), replay);
         }
         self.head.log_length = entry.seq + 1;
         Ok(())

@@ -51,6 +51,18 @@ pub(super) fn read(pairs: &impl Pairs, key: &[u8]) -> Result<Option<Vec<u8>>, Ha
     if value.len() as u64 == length { Ok(Some(value)) } else { Err(damaged(key, "its length is wrong")) }
 }
 
+/// Reads a number. Those are kept as they are, big-endian.
+pub(super) fn read_number(pairs: &impl Pairs, key: &[u8]) -> Result<Option<u64>, Halt> {
+    let Some(row) = pairs.row(key)? else { return Ok(None) };
+    let number = row.as_ref().try_into().map_err(|_| damaged(key, "it is not a number"))?;
+    Ok(Some(u64::from_be_bytes(number)))
+}
+
+/// Writes a number, in place of whatever number stands there.
+pub(super) fn write_number(pairs: &mut impl PairsMut, key: Vec<u8>, number: u64) {
+    pairs.put(key, (&number.to_be_bytes()).into());
+}
+
 /// Writes a value where nothing stands. Looking whether something does costs as much as the writing.
 pub(super) fn insert(pairs: &mut impl PairsMut, key: &[u8], value: &[u8]) {
     replace(pairs, key, value, 0);
