@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chio_host_kernel::ledger::{
-    Account, Applied, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, Mutation, NonceKey,
-    NonceMark, NonceMarks, RequestKey, RequestRecord, Transition, Unreadable,
+    Account, Applied, ApprovalRecord, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, Mutation,
+    NonceKey, NonceMark, NonceMarks, RequestKey, RequestRecord, Transition, Unreadable,
 };
 use chio_host_kernel::operation::{Operation, OperationId};
 use chio_host_kernel::ports::BoxFuture;
@@ -170,6 +170,14 @@ impl Ledger for TestLedger {
 
     fn counters(&self, prefix: &CounterKey, limit: usize) -> Result<Vec<(CounterKey, Counter)>, LedgerError> {
         self.now().counters(prefix, limit)
+    }
+
+    fn lease_holders(&self, parent: &CounterKey, child: &CounterKey) -> Result<u64, LedgerError> {
+        self.now().lease_holders(parent, child)
+    }
+
+    fn approval(&self, operation: &OperationId) -> Result<Option<ApprovalRecord>, LedgerError> {
+        self.now().approval(operation)
     }
 
     fn revoked_at(&self, capability_id: &str) -> Result<Option<u64>, LedgerError> {

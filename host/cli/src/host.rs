@@ -8,7 +8,9 @@ use std::time::Duration;
 use chio_host_kernel::canonical;
 use chio_host_kernel::failpoint::{Action, Failpoints};
 use chio_host_kernel::ports::{BoxFuture, Clock};
-use chio_host_kernel::{AccountSettings, DurableAdmission, Kernel, Ledgers, NonceSettings, Outputs, Plugins, Settings};
+use chio_host_kernel::{
+    AccountSettings, ApprovalSettings, DurableAdmission, Kernel, Ledgers, NonceSettings, Outputs, Plugins, Settings,
+};
 use chio_host_ledger::{MemoryLedger, SupervisedLedger};
 use chio_host_policy::{self as policy, Policy};
 use serde_json::json;
@@ -223,6 +225,11 @@ fn settings(policy: &Policy, issuer: &str, agent: &str) -> Settings {
         total: account.total.clone(),
     };
     Settings {
+        delegation_depth_limit: kernel.delegation_depth_limit,
+        approvals: ApprovalSettings {
+            approvers: kernel.approvals.approvers.clone(),
+            ttl_secs: kernel.approvals.ttl_secs,
+        },
         nonce: NonceSettings { require: kernel.nonce.require, ttl_secs: kernel.nonce.ttl_secs },
         prices: prices.collect(),
         accounts: policy.accounts.iter().map(account).collect(),

@@ -134,7 +134,7 @@ impl Books {
         draft: &Draft,
         receipt: &SignedReceipt,
         fresh: Option<&Fresh>,
-        children: impl Iterator<Item = Mutation>,
+        first: impl Iterator<Item = Mutation>,
     ) -> Result<(), LedgerError> {
         let bind = fresh.map(|fresh| Mutation::BindRequest {
             key: fresh.key.clone(),
@@ -147,29 +147,31 @@ impl Books {
                 outcome: RequestOutcome::Closed { operation: None, receipt_id: receipt.id().to_owned() },
             },
         });
-        let mutations = bind.into_iter().chain(children).chain([append(receipt, draft)]).collect();
+        let mutations = bind.into_iter().chain(first).chain([append(receipt, draft)]).collect();
         let ledger = &self.ledgers.durable;
         ledger.apply(Transition::of(ledger.lease_epoch(), mutations), Durability::Synced).await.map(|_| ())
     }
 
     /// Ends an operation with a signed receipt: its state, its hold, what else it took, the receipt, its log entry and what
-    /// its request id means from now on are one synced transaction. The receipts of nested calls come before it.
+    /// its request id means from now on are one synced transaction. What has to come before that is `first`.
     pub(crate) async fn end(
         &self,
         operation: &mut OpenOperation,
         draft: &Draft,
         ending: &Ending,
         fresh: Option<&Fresh>,
-        children: &[SignedReceipt],
+        first: Vec<Mutation>,
     ) -> Result<SignedReceipt, KernelError> {
         let receipt = self.sign(draft, ending, Some(&operation.record))?;
         let mut mutations = end_of_participants(operation, ending)?;
-        let child = |child: &SignedReceipt| Mutation::AppendReceipt { receipt: Box::new(child.clone()), replay: None };
-        let children = children.iter().map(child);
         let id = receipt.id().to_owned();
-        let ended = |record: &mut Operation| record.terminal = Some(Terminal { receipt_id: Some(id.clone()) });
+        let ended = |record: &mut Operation| {
+            record.terminal = Some(Terminal { receipt_id: Some(id.clone()) });
+            record.delivery = ending.delivery.or(record.delivery);
+            record.parked = None;
+        };
         if !self.is_durable(operation) {
-            self.close_request(draft, &receipt, fresh, children).await?;
+            self.close_request(draft, &receipt, fresh, first.into_iter()).await?;
             operation.advance(&[ending.terminal], ended, mutations, Durability::Buffered).await?;
             return Ok(receipt);
         }
@@ -180,7 +182,7 @@ impl Books {
         }
         let closed = RequestOutcome::Closed { operation: Some(operation.record.id.clone()), receipt_id: id.clone() };
         mutations.extend(self.rebind(operation, closed));
-        mutations.extend(children);
+        mutations.extend(first);
         mutations.push(append(&receipt, draft));
         operation.advance(&[ending.terminal], ended, mutations, Durability::Synced).await?;
         Ok(receipt)

@@ -11,6 +11,7 @@ use crate::capability::{CapabilityToken, Operation};
 use crate::facts::Fact;
 use crate::money::Money;
 use crate::nonce::ExecutionNonce;
+use crate::proof::ProofOfPossession;
 use crate::reservation::RuntimeReservation;
 
 /// The longest server or tool name, in bytes.
@@ -199,6 +200,8 @@ pub struct AdmissionMetadata {
     pub reservations: Vec<RuntimeReservation>,
     /// The nonce that an earlier answer to the same request id handed out.
     pub nonce: Option<ExecutionNonce>,
+    /// That whoever sends the call holds the key of the capability's subject, where the grant asks for that.
+    pub proof: Option<ProofOfPossession>,
 }
 
 /// The most single-use ids of one call.

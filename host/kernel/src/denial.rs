@@ -27,6 +27,12 @@ pub enum Denial {
         /// Its id.
         id: String,
     },
+    /// A token that it was derived from was revoked.
+    #[error("delegation chain revoked at ancestor {id}")]
+    AncestorRevoked {
+        /// Its id.
+        id: String,
+    },
     /// The token is not what its issuer signed.
     #[error("capability signature is invalid")]
     Signature,
@@ -79,6 +85,9 @@ pub enum Denial {
     /// The nonce that was presented is not accepted.
     #[error("execution nonce rejected: {0}")]
     Nonce(#[from] NonceError),
+    /// A human said no, or not what is asked now, or nothing in time.
+    #[error("approval rejected: {0}")]
+    Approval(String),
     /// There is no room for the call just now; its request id means nothing yet.
     #[error("durable admission failed: {0}")]
     Busy(&'static str),
@@ -156,6 +165,7 @@ impl Denial {
             Self::NotYetValid => "capability.not_yet_valid",
             Self::Lifetime { .. } => "capability.lifetime",
             Self::Revoked { .. } => "capability.revoked",
+            Self::AncestorRevoked { .. } => "capability.ancestor_revoked",
             Self::Signature => "capability.signature",
             Self::Issuer => "capability.issuer",
             Self::Subject { .. } => "capability.subject",
@@ -168,6 +178,7 @@ impl Denial {
             Self::Account(_) => "budget.account",
             Self::Reserved(_) => "admission.reserved",
             Self::Nonce(why) => return format!("nonce.{}", why.kind()),
+            Self::Approval(_) => "approval.rejected",
             Self::Busy(_) => "admission.busy",
             Self::Guard { .. } => "guard.denied",
             Self::GuardFault { fault, .. } => return format!("guard.{}", fault.stop.as_str()),
@@ -199,6 +210,7 @@ impl From<CapabilityError> for Denial {
     fn from(error: CapabilityError) -> Self {
         match error {
             CapabilityError::Issuer(_) => Self::Issuer,
+            CapabilityError::Chain(why) | CapabilityError::Wider(why) => Self::Delegation(why),
             _ => Self::Signature,
         }
     }

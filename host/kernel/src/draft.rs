@@ -55,6 +55,10 @@ impl Draft {
             "issuer_key": token.issuer,
             "subject_key": token.subject,
         });
+        let above: Vec<_> = call.capability.ancestors().iter().map(|token| token.body().id.as_str()).collect();
+        if !above.is_empty() {
+            attribution["delegation_chain"] = json!(above);
+        }
         if let Some(index) = trail.grant_index {
             attribution["grant_index"] = index.into();
         }

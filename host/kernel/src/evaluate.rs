@@ -5,6 +5,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::admission::{self, NotHeld, OpenOperation, PostAdmissionDropGuard, Wanted};
+use crate::approval::Asker;
+use crate::budget::Budget;
 use crate::call::{Call, EffectClass, Mode, Snapshot};
 use crate::canonical;
 use crate::capability::Grant;
@@ -15,8 +17,9 @@ use crate::facts;
 use crate::guards::{self, Judgement, Unjudged};
 use crate::hooks;
 use crate::in_flight::Turn;
-use crate::kernel::{DurableAdmission, Kernel};
-use crate::ledger::{Charge, Claim, CounterKey, Durability, LedgerError, Mutation, Refused, RequestKey};
+use crate::kernel::{AccountSettings, DurableAdmission, Kernel};
+use crate::ledger::{Charge, Claim, CounterKey, Durability, LedgerError, Mutation, NonceKey, Refused, RequestKey};
+use crate::money::Money;
 use crate::nonce::NonceError;
 use crate::operation::{Admission, Binding, Delivery, Kind, NonceRef, Operation, Requirements, State};
 use crate::park::{Resumed, nonce_error};
@@ -30,11 +33,17 @@ use crate::verify;
 /// How many calls that waited too long one recorded call ends on its way.
 const EXPIRED_AT_ONCE: usize = 4;
 
+/// Who asks where a constraint of the capability does.
+const CAPABILITY: &str = "capability";
+
 /// A call whose capability lets it in.
 pub(crate) struct Admitted<'c> {
     pub(crate) snapshot: Arc<Snapshot>,
-    grant: &'c Grant,
+    pub(crate) grant: &'c Grant,
+    budget: Budget<'c>,
     server: Arc<dyn ToolServer>,
+    /// What keeps the proof of possession from being used again.
+    proof: Option<NonceKey>,
 }
 
 /// A call on its way: the right to evaluate its id, and what it owes once it is recorded.
@@ -62,7 +71,7 @@ enum Progress {
 }
 
 /// Why the steps did not reach the end.
-enum Stopped {
+pub(crate) enum Stopped {
     /// The kernel refuses, and the operation, where there is one already, is compensated.
     Denied(Denial),
     /// A guard asks for a human.
@@ -143,38 +152,54 @@ impl Kernel {
     async fn mediate(&self, call: &Call, underway: &mut Underway, trail: &mut Trail) -> Result<Progress, Stopped> {
         let admitted = self.admit(call, trail)?; // 1
         let judgement = self.judge(&admitted, trail).await?; // 2
+        let waits_in_vain = !matches!(call.mode, Mode::Call) || self.books.settings.approvals.approvers.is_empty();
+        if let Some((asker, reason)) = judgement.asks.first()
+            && waits_in_vain
+        {
+            return Err(Stopped::Pending { guard: asker.name.clone(), reason: reason.clone() });
+        }
         if !matches!(call.mode, Mode::Call) {
             return self.check(call, &admitted, trail).await.map(Box::new).map(Progress::Ended);
         }
+        let mut approval = None;
         if let Some(guard) = &mut underway.guard {
-            self.goes_on(call, &admitted, guard, trail)?;
+            approval = self.goes_on(call, &admitted, &judgement, guard, trail)?;
         } else {
             self.expire_parked(EXPIRED_AT_ONCE).await;
             self.record(call, &admitted, &judgement, underway, trail).await?; // 3
-            let parks = self.hold(call, &admitted, judgement, underway.guard(), trail).await?; // 4
+            if !judgement.asks.is_empty() {
+                return Ok(Progress::Parked(self.park_for_approval(&admitted, judgement, underway).await?));
+            }
+        }
+        if underway.guard().operation().record.participants.hold.is_none() {
+            let parks = self.hold(call, &admitted, judgement, approval, underway.guard(), trail).await?; // 4
             if parks {
                 return Ok(Progress::Parked(self.park(underway).await?));
             }
         }
         let tool = self.commit_and_dispatch(call, &admitted, underway.guard(), trail).await?; // 5
-        self.settle(call, &admitted, tool, underway.guard(), trail).await?; // 6
-        Ok(Progress::Settled)
+        match self.settle(call, &admitted, tool, underway, trail).await? {
+            Some(withheld) => Ok(Progress::Parked(withheld)),
+            None => Ok(Progress::Settled),
+        } // 6
     }
 
     /// Step 1: the token is good now, not revoked, and one grant of it covers the call.
     fn admit<'c>(&self, call: &'c Call, trail: &mut Trail) -> Result<Admitted<'c>, Stopped> {
         let body = call.capability.body();
         verify::in_time(&call.capability, trail.now(), self.books.settings.max_capability_ttl)?;
-        if self.books.ledgers.durable.revoked_at(&body.id)?.is_some() {
-            return Err(Denial::Revoked { id: body.id.clone() }.into());
+        if let Some(denial) = verify::revoked(&call.capability, &*self.books.ledgers.durable)? {
+            return Err(denial.into());
         }
-        let (grant_index, grant) = verify::grant(call)?;
+        verify::delegation(&call.capability, self.books.settings.delegation_depth_limit)?;
+        let budget = Budget::of(call)?;
+        let (grant_index, grant) = (budget.grant_index(), budget.grant());
         trail.grant_index = Some(grant_index);
         let server = self.plugins.servers.get(&call.server);
         let server = server.filter(|s| s.tools().iter().any(|t| t.name == call.tool));
         let server = server.ok_or_else(|| Denial::NotRegistered { tool: call.tool.clone() })?.clone();
         let facts = facts::extract(call.arguments.value(), server.argument_facts(&call.tool));
-        verify::satisfies(grant, &facts)?;
+        let proof = verify::satisfies(grant, call, &facts, trail.now())?;
         let price = self.books.settings.prices.get(&call.server);
         let exposure = cost::exposure(grant, price, server.fuel_limit()).map_err(Denial::Constraint)?;
         let snapshot = Arc::new(Snapshot {
@@ -182,7 +207,7 @@ impl Kernel {
             agent: call.agent.clone(),
             capability_id: body.id.clone(),
             grant_index,
-            delegation_depth: 0,
+            delegation_depth: u32::try_from(call.capability.ancestors().len()).unwrap_or(u32::MAX),
             server: call.server.clone(),
             tool: call.tool.clone(),
             operation: call.operation,
@@ -194,7 +219,7 @@ impl Kernel {
             depth: 0,
         });
         trail.stage("admit", &*self.books.clock);
-        Ok(Admitted { snapshot, grant, server })
+        Ok(Admitted { snapshot, grant, budget, server, proof })
     }
 
     /// Step 2: every guard on the same snapshot.
@@ -203,29 +228,20 @@ impl Kernel {
         let timer = guards::Timer::start(&*self.books.clock, self.books.settings.guards_deadline);
         let judged = guards::run(&self.plugins.guards, &admitted.snapshot, ledger, &timer, trail).await;
         trail.stage("guards", &*self.books.clock);
-        let judgement = judged.map_err(|unjudged| match unjudged {
+        let mut judgement = judged.map_err(|unjudged| match unjudged {
             Unjudged::Denied(denial) => denial.into(),
             Unjudged::Ledger(error) => Stopped::from(error),
         })?;
-        match judgement.pending {
-            Some((guard, reason)) => Err(Stopped::Pending { guard, reason }),
-            None => Ok(judgement),
-        }
+        judgement.asks.extend(asks_for_amount(admitted));
+        Ok(judgement)
     }
 
     /// A check ends here: it takes no hold and runs no tool.
     async fn check(&self, call: &Call, admitted: &Admitted<'_>, trail: &mut Trail) -> Result<Ending, Stopped> {
-        let snapshot = &admitted.snapshot;
-        if let Some(limit) = admitted.grant.max_invocations {
-            let counter = admission::invocation_counter(&snapshot.capability_id, snapshot.grant_index);
-            if self.books.ledgers.durable.counter(&counter)?.is_some_and(|c| c.used >= limit) {
-                return Err(exhausted(&counter, snapshot, trail).into());
-            }
-        }
         self.could_pay(call, admitted, trail)?;
         let Mode::Full { fixture } = &call.mode else { return Ok(Ending::passed(None)) };
         let output = ToolOutput { value: fixture.clone(), format: OutputFormat::Json, cost: None };
-        let ending = self.inspect(admitted, output, trail).await?;
+        let ending = self.inspect(call, admitted, output, trail).await?;
         Ok(Ending { effect: Effect::None, ..ending })
     }
 
@@ -239,15 +255,16 @@ impl Kernel {
         trail: &Trail,
     ) -> Result<(), Stopped> {
         let permit = self.unwinds.reserve()?;
-        if self.books.settings.nonce.require && self.parked.is_full() {
-            return Err(Denial::Busy("too many calls wait for their nonces; try again later").into());
+        if (self.books.settings.nonce.require || !judgement.asks.is_empty()) && self.parked.is_full() {
+            return Err(Denial::Busy("too many calls wait for nonces and approvals; try again later").into());
         }
         let durable = self.must_outlive_the_process(call, admitted, judgement);
         let ledgers = &self.books.ledgers;
         let ledger = if durable { &ledgers.durable } else { &ledgers.volatile };
         let fresh = underway.fresh.as_ref().expect("a call that is not recorded has a fresh id");
         let epoch = if durable { underway.epoch } else { ledger.lease_epoch() };
-        let operation = self.new_operation(call, admitted, fresh.attempt, ledger.id(), epoch);
+        let approval = !judgement.asks.is_empty();
+        let operation = self.new_operation(call, admitted, approval, fresh.attempt, ledger.id(), epoch);
         let draft = Draft::of(call, trail, &self.books.settings.policy_hash);
         let bind = durable.then(|| (fresh.key.clone(), fresh.expected.clone()));
         let kept = durable.then(|| draft.to_kept(None));
@@ -265,6 +282,9 @@ impl Kernel {
         let settings = &self.books.settings;
         settings.durable_admission == DurableAdmission::All
             || settings.nonce.require
+            || !judgement.asks.is_empty()
+            // A hook may ask for a human, who must find the output then.
+            || !(settings.approvals.approvers.is_empty() || self.plugins.hooks.is_empty())
             || admitted.snapshot.effect_class == EffectClass::SideEffecting
             || !judgement.claims.is_empty()
             || !call.admission.reservations.is_empty()
@@ -275,6 +295,7 @@ impl Kernel {
         &self,
         call: &Call,
         admitted: &Admitted<'_>,
+        approval: bool,
         attempt: u32,
         ledger_id: &str,
         lease_epoch: u64,
@@ -299,7 +320,7 @@ impl Kernel {
             effect_class: admitted.snapshot.effect_class,
             exposure: admitted.snapshot.exposure.clone(),
         };
-        let requirements = Requirements { budget_capture: true, ..Requirements::default() };
+        let requirements = Requirements { budget_capture: true, approval, ..Requirements::default() };
         Operation::prepared(Kind::ToolDispatch, requirements, binding, admission, lease_epoch)
     }
 
@@ -309,17 +330,15 @@ impl Kernel {
         call: &Call,
         admitted: &Admitted<'_>,
         judgement: Judgement,
+        approval: Option<String>,
         guard: &mut PostAdmissionDropGuard,
         trail: &mut Trail,
     ) -> Result<bool, Stopped> {
         if call.admission.nonce.is_some() {
             return Err(Denial::from(NonceError::Unawaited).into());
         }
-        let snapshot = &admitted.snapshot;
         let mut claims: Vec<Claim> = judgement.claims;
-        if let Some(limit) = admitted.grant.max_invocations {
-            claims.push(admission::invocation_claim(&snapshot.capability_id, snapshot.grant_index, limit));
-        }
+        claims.extend(admitted.budget.slot());
         let mut reservations = verify::reservations(admitted.grant);
         reservations.extend(call.admission.reservations.iter().map(|r| r.named_by(&call.agent)));
         reservations.sort();
@@ -331,10 +350,14 @@ impl Kernel {
         // expires later.
         let from = if is_durable { now.max(self.books.ledgers.durable.nonce_marks()?.pruned_to) } else { now };
         let minted = |id| NonceRef { id, issued_at: now, expires_at: from.saturating_add(nonce.ttl_secs) };
+        let charge = self.charge(call, admitted)?;
         let wanted = Wanted {
             hold_id: self.books.new_id("hold-")?,
+            leases: admitted.budget.leases(charge.is_some()),
             claims,
-            charge: self.charge(call, admitted)?,
+            charge,
+            proof: admitted.proof.clone().map(|mark| (mark, now)),
+            approval,
             reservations,
             nonce: if is_durable { Some(minted(self.books.new_id("nonce-")?)) } else { None },
             reserve_nonce_at: (!nonce.require).then_some(now),
@@ -342,10 +365,11 @@ impl Kernel {
         let held = admission::hold(guard.operation(), wanted).await;
         trail.stage("hold", &*self.books.clock);
         held.map_err(|why| match why {
-            NotHeld::Exhausted(counter) => exhausted(&counter, snapshot, trail).into(),
+            NotHeld::Exhausted(counter) => exhausted(&counter, admitted, trail).into(),
             NotHeld::Account(why) => Denial::Account(why).into(),
             NotHeld::Reserved(why) => Denial::Reserved(why).into(),
             NotHeld::Nonce(why) => Denial::from(nonce_error(why)).into(),
+            NotHeld::Proof(why) => Denial::ProofOfPossession(nonce_error(why).to_string()).into(),
             NotHeld::Ledger(error) => Stopped::from(error),
         })?;
         self.books.failpoint("hold.after").await;
@@ -354,13 +378,12 @@ impl Kernel {
 
     /// Whether the hold of a check's call could be paid for now.
     fn could_pay(&self, call: &Call, admitted: &Admitted<'_>, trail: &mut Trail) -> Result<(), Stopped> {
-        let Some(Charge { amount, account, cap }) = self.charge(call, admitted)? else { return Ok(()) };
+        let charge = self.charge(call, admitted)?;
         let ledger = &self.books.ledgers.durable;
-        if let Some(cap) = cap
-            && ledger.counter(&cap.counter)?.map_or(0, |c| c.used).saturating_add(cap.amount) > cap.limit
-        {
-            return Err(exhausted(&cap.counter, &admitted.snapshot, trail).into());
+        if let Some(counter) = admitted.budget.check(&**ledger, charge.as_ref().map(|charge| charge.amount.units))? {
+            return Err(exhausted(&counter, admitted, trail).into());
         }
+        let Some(Charge { amount, account, .. }) = charge else { return Ok(()) };
         if let Some(name) = account
             && let Some(free) = ledger.account(&name)?.map(|account| account.free())
             && free < amount.units
@@ -372,20 +395,12 @@ impl Kernel {
         Ok(())
     }
 
-    /// The money that is set aside: from the caller's account, and under the grant's cap on all that it may spend. One of
-    /// them has to be there, or nobody pays.
+    /// The money that is set aside: from the account of the caller, or of the nearest of those who handed it the capability,
+    /// and under the grant's cap on all that it may spend. One of the two has to be there, or nobody pays.
     fn charge(&self, call: &Call, admitted: &Admitted<'_>) -> Result<Option<Charge>, Denial> {
         let Some(amount) = admitted.snapshot.exposure.clone() else { return Ok(None) };
-        let snapshot = &admitted.snapshot;
-        let of_caller =
-            |a: &&crate::kernel::AccountSettings| a.subject == call.agent && a.total.currency == amount.currency;
-        let account = self.books.settings.accounts.iter().find(of_caller).map(|a| a.name.clone());
-        let cap = admitted.grant.max_total_cost.as_ref().map(|total| Claim {
-            counter: admission::cap_counter(&snapshot.capability_id, snapshot.grant_index),
-            window: None,
-            amount: amount.units,
-            limit: total.units,
-        });
+        let account = self.payer(call, &amount).map(|account| account.name.clone());
+        let cap = admitted.budget.cap(amount.units);
         if account.is_none() && cap.is_none() {
             let currency = amount.currency.as_str();
             return Err(Denial::Account(format!(
@@ -393,6 +408,14 @@ impl Kernel {
             )));
         }
         Ok(Some(Charge { amount, account, cap }))
+    }
+
+    fn payer(&self, call: &Call, amount: &Money) -> Option<&AccountSettings> {
+        let above = call.capability.ancestors().iter().rev().map(|token| token.body().subject.as_str());
+        let accounts = &self.books.settings.accounts;
+        std::iter::once(call.agent.as_str())
+            .chain(above)
+            .find_map(|subject| accounts.iter().find(|a| a.subject == subject && a.total.currency == amount.currency))
     }
 
     /// Step 5: the commit, and the tool.
@@ -428,9 +451,10 @@ impl Kernel {
         call: &Call,
         admitted: &Admitted<'_>,
         tool: ToolRan,
-        guard: &mut PostAdmissionDropGuard,
+        underway: &mut Underway,
         trail: &mut Trail,
-    ) -> Result<(), Stopped> {
+    ) -> Result<Option<Box<Response>>, Stopped> {
+        let guard = underway.guard();
         if let Err(fault) = &tool.ran.outcome {
             trail.stopped = Some((admitted.server.component().name.clone(), fault.stop));
         }
@@ -439,7 +463,7 @@ impl Kernel {
         let cost = held.as_ref().map(|held| settle::cost(&tool, held, self.books.settings.prices.get(&call.server)));
         let deadline_ms = self.tool_deadline(admitted).as_millis();
         let ending = match settle::answer(tool, admitted.snapshot.effect_class, deadline_ms) {
-            Answer::Output(output) => self.inspect(admitted, output, trail).await?,
+            Answer::Output(output) => self.inspect(call, admitted, output, trail).await?,
             Answer::Error { message, code } => {
                 let inspected = hooks::run(&self.plugins.hooks, &admitted.snapshot, message.into(), trail).await;
                 settle::failed(inspected, code)
@@ -458,25 +482,35 @@ impl Kernel {
         owned.draft = Draft::of(call, trail, &self.books.settings.policy_hash).keeping_secrets_of(&owned.draft);
         let ending = owned.ending.insert(Ending { cost, ..ending });
         if !matches!(ending.terminal, State::Completed | State::DeniedAfterDelivery) {
-            return Ok(());
+            return Ok(None);
         }
+        if is_durable && ending.withheld.is_some() && !self.books.settings.approvals.approvers.is_empty() {
+            return self.park_for_release(admitted, underway).await.map(Some).map_err(Stopped::from);
+        }
+        // Nobody will release it, so it is not kept.
+        ending.withheld = None;
         let operation = owned.operation.record.id.clone();
         let bytes = is_durable.then(|| owned.draft.to_kept(Some(ending)));
         let keep = bytes.map(|bytes| Mutation::KeepDraft { operation, bytes }).into_iter().collect();
         let delivery = ending.delivery;
         owned.operation.advance(&[State::Finalizing], |r| r.delivery = delivery, keep, Durability::Buffered).await?;
         self.books.failpoint("finalizing.after").await;
-        Ok(())
+        Ok(None)
     }
 
     /// The hooks, then revocation once more, then the grant's digest.
-    async fn inspect(&self, admitted: &Admitted<'_>, output: ToolOutput, trail: &mut Trail) -> Result<Ending, Stopped> {
+    async fn inspect(
+        &self,
+        call: &Call,
+        admitted: &Admitted<'_>,
+        output: ToolOutput,
+        trail: &mut Trail,
+    ) -> Result<Ending, Stopped> {
         let snapshot = &admitted.snapshot;
         let inspected = hooks::run(&self.plugins.hooks, snapshot, output.value, trail).await;
         let ending = Ending::inspected(inspected, output.format);
         let Some(released) = &ending.output else { return Ok(ending) };
-        if self.books.ledgers.durable.revoked_at(&snapshot.capability_id)?.is_some() {
-            let denial = Denial::Revoked { id: snapshot.capability_id.clone() };
+        if let Some(denial) = verify::revoked(&call.capability, &*self.books.ledgers.durable)? {
             return Ok(Ending::withheld(&denial, Delivery::Revoked));
         }
         if let Some(expected) = verify::output_digest(admitted.grant) {
@@ -511,8 +545,8 @@ impl Kernel {
                     (owned.draft, owned.ending) = (draft().keeping_secrets_of(&owned.draft), Some(refused));
                 }
                 let ending = owned.ending.as_ref().expect("a call that was dispatched was settled");
-                let (fresh, children) = (owned.fresh.as_ref(), owned.children.all());
-                let closed = self.books.end(&mut owned.operation, &owned.draft, ending, fresh, &children).await;
+                let (fresh, children) = (owned.fresh.as_ref(), owned.children.appends());
+                let closed = self.books.end(&mut owned.operation, &owned.draft, ending, fresh, children).await;
                 owned.close_failed = closed.is_err() && owned.dispatch_started;
                 (closed?, owned.ending.take().expect("it was there"))
             }
@@ -553,12 +587,26 @@ fn answer(receipt: crate::receipt::SignedReceipt, ending: Ending, call: &Call) -
 }
 
 /// Whose counter ran out decides the reason.
-fn exhausted(counter: &CounterKey, snapshot: &Snapshot, trail: &mut Trail) -> Denial {
-    match guards::owner(counter) {
-        Some(guard) => guards::reservation_refused(guard, counter, trail),
-        None if *counter == admission::cap_counter(&snapshot.capability_id, snapshot.grant_index) => {
-            Denial::CostExhausted { id: snapshot.capability_id.clone() }
-        }
-        None => Denial::InvocationsExhausted { id: snapshot.capability_id.clone() },
+fn exhausted(counter: &CounterKey, admitted: &Admitted<'_>, trail: &mut Trail) -> Denial {
+    if let Some(guard) = guards::owner(counter) {
+        return guards::reservation_refused(guard, counter, trail);
     }
+    let id = admitted.snapshot.capability_id.clone();
+    admitted.budget.exhausted(counter).unwrap_or(Denial::InvocationsExhausted { id })
+}
+
+/// The human whom the grant itself asks for, where the call may cost more than it lets pass.
+fn asks_for_amount(admitted: &Admitted<'_>) -> Option<(Asker, String)> {
+    let above = verify::approval_above(admitted.grant)?;
+    let cost = admitted.snapshot.exposure.as_ref()?;
+    if cost.currency == above.currency && cost.units <= above.units {
+        return None;
+    }
+    let reason = format!("the call may cost {cost}, and more than {above} needs approval");
+    Some((Asker { name: CAPABILITY.to_owned(), digest: grant_hash(admitted.grant) }, reason))
+}
+
+/// SHA-256 of a grant's canonical JSON, lower-case hex.
+pub(crate) fn grant_hash(grant: &Grant) -> String {
+    canonical::hash(&serde_json::to_value(grant).expect("a grant is plain data"))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::approval::Asker;
 use crate::call::Snapshot;
 use crate::canonical::printable;
 use crate::denial::Denial;
@@ -21,8 +22,8 @@ const FAIL_CLOSED: &str = "action=error; reason=fail-closed";
 /// What the guards decided together, where none said no.
 #[derive(Debug, Default)]
 pub(crate) struct Judgement {
-    /// Who asked for a human first, and why.
-    pub(crate) pending: Option<(String, String)>,
+    /// Who asked for a human, and why.
+    pub(crate) asks: Vec<(Asker, String)>,
     /// What admission has to take, with the guard that asked for it.
     pub(crate) claims: Vec<Claim>,
 }
@@ -84,7 +85,8 @@ pub(crate) async fn run(
             GuardDecision::PendingApproval(reason) => {
                 let reason = printable(&reason, MAX_TEXT);
                 testify(trail, name, true, Some(format!("asks for approval: {reason}")));
-                judgement.pending.get_or_insert((name.to_owned(), reason));
+                let asker = Asker { name: name.to_owned(), digest: component.digest.clone() };
+                judgement.asks.push((asker, reason));
             }
             GuardDecision::Allow(reservations) => {
                 let claims = claims(name, &reservations, call.time);

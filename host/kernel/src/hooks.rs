@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::approval::Asker;
 use crate::call::Snapshot;
 use crate::canonical::{self, printable};
 use crate::denial::Denial;
@@ -20,9 +21,11 @@ pub(crate) enum Inspected {
     /// Nothing may before a human says so.
     Withhold {
         /// Which hook asked.
-        hook: String,
+        hook: Asker,
         /// Why.
         reason: String,
+        /// What is withheld.
+        value: Value,
     },
 }
 
@@ -51,7 +54,8 @@ pub(crate) async fn run(
             }
             Ok(HookVerdict::Escalate(reason)) => {
                 note("escalate", Vec::new());
-                return Inspected::Withhold { reason: printable(&reason, 512), hook: name };
+                let hook = Asker { name, digest: component.digest.clone() };
+                return Inspected::Withhold { reason: printable(&reason, 512), hook, value };
             }
             Err(fault) => {
                 note("error", Vec::new());

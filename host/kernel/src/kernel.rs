@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use crate::admission::{ParkedOperations, Recovered, Settler, Unwinds};
 use crate::books::Books;
 use crate::call::Call;
@@ -38,6 +40,10 @@ pub struct Settings {
     pub tool_deadline: Option<Duration>,
     /// Whether the output of a recorded call is kept, for a replay of its request id.
     pub outputs: Outputs,
+    /// Through how many hands a capability may go.
+    pub delegation_depth_limit: u32,
+    /// Who may approve.
+    pub approvals: ApprovalSettings,
     /// Execution nonces.
     pub nonce: NonceSettings,
     /// What the calls of a server cost, by its name.
@@ -62,12 +68,29 @@ impl Settings {
             guards_deadline: None,
             tool_deadline: None,
             outputs: Outputs::default(),
+            delegation_depth_limit: 0,
+            approvals: ApprovalSettings::default(),
             nonce: NonceSettings::default(),
             prices: BTreeMap::new(),
             accounts: Vec::new(),
             settler_places: 1024,
             failpoints: Failpoints::default(),
         }
+    }
+}
+
+/// What the policy says of approvals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalSettings {
+    /// Public keys of those who may approve, lower-case hex. With none, a call that needs a human ends instead of waiting.
+    pub approvers: Vec<String>,
+    /// How long a call waits, in seconds. Then it is denied.
+    pub ttl_secs: u64,
+}
+
+impl Default for ApprovalSettings {
+    fn default() -> Self {
+        Self { approvers: Vec::new(), ttl_secs: 3600 }
     }
 }
 
@@ -145,6 +168,8 @@ pub struct Kernel {
     pub(crate) verified: VerifiedTokens,
     pub(crate) unwinds: Unwinds,
     pub(crate) parked: ParkedOperations,
+    /// How many decisions of humans were recorded.
+    pub(crate) decided: watch::Sender<u64>,
     /// The lease epoch whose open operations were recovered. A ledger that was opened again since serves no call before.
     pub(crate) recovered: AtomicU64,
 }
@@ -176,6 +201,7 @@ impl Kernel {
             verified: VerifiedTokens::default(),
             unwinds,
             parked: ParkedOperations::default(),
+            decided: watch::Sender::default(),
             recovered,
         };
         Ok((kernel, settler))

@@ -19,7 +19,10 @@
 #![forbid(unsafe_code)]
 
 pub mod admission;
+pub mod approval;
+mod approvals;
 mod books;
+mod budget;
 pub mod call;
 pub mod canonical;
 pub mod capability;
@@ -41,6 +44,7 @@ pub mod operation;
 mod operator;
 mod park;
 pub mod ports;
+pub mod proof;
 pub mod receipt;
 mod replay;
 pub mod reservation;
@@ -49,6 +53,9 @@ mod settle;
 mod trail;
 mod verify;
 
+pub use approvals::{Decided, WaitingApproval};
 pub use cost::Price;
-pub use kernel::{AccountSettings, DurableAdmission, Kernel, Ledgers, NonceSettings, Outputs, Plugins, Settings};
+pub use kernel::{
+    AccountSettings, ApprovalSettings, DurableAdmission, Kernel, Ledgers, NonceSettings, Outputs, Plugins, Settings,
+};
 pub use operator::{Resolution, Unresolved};

@@ -203,7 +203,7 @@ impl Books {
             None => self.new_id("operator-")?,
         };
         let mut open = self.claim(record, &claimant).await?;
-        self.end(&mut open, &draft, &ending, None, &[]).await?;
+        self.end(&mut open, &draft, &ending, None, Vec::new()).await?;
         Ok(open.record)
     }
 
@@ -289,7 +289,7 @@ impl Books {
                     terminal: State::EconomicMutationNotApplied,
                     ..Ending::new(decision, "mutation.refused", Effect::None)
                 };
-                self.end(&mut open, &draft, &ending, None, &[]).await?;
+                self.end(&mut open, &draft, &ending, None, Vec::new()).await?;
                 Err(KernelError::Ledger(LedgerError::Refused(why)))
             }
             Err(error) => Err(error.into()),

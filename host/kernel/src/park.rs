@@ -5,12 +5,13 @@ use crate::books;
 use crate::call::Call;
 use crate::denial::Denial;
 use crate::draft::{Draft, Kept};
-use crate::evaluate::{Admitted, Underway};
+use crate::evaluate::{Admitted, Stopped, Underway};
+use crate::guards::Judgement;
 use crate::in_flight::Turn;
 use crate::kernel::Kernel;
 use crate::ledger::{Durability, LedgerError, Mutation, NonceRefusal, Refused};
 use crate::nonce::{ExecutionNonce, NonceError};
-use crate::operation::{Operation, Parked};
+use crate::operation::{Awaits, Operation, Parked};
 use crate::receipt::{Decision, KERNEL};
 use crate::replay::Known;
 use crate::response::{KernelError, Origin, Response};
@@ -39,7 +40,7 @@ impl Kernel {
         let decision = Decision::Pending { reason: AWAITS_NONCE.to_owned(), guard: KERNEL.to_owned() };
         let ending = Ending::new(decision, "nonce.pending", Effect::None);
         let receipt = self.books.sign(&owned.draft, &ending, Some(record))?;
-        let parked = Parked { receipt_id: receipt.id().to_owned(), until };
+        let parked = Parked { receipt_id: receipt.id().to_owned(), until, awaits: Awaits::Nonce };
         let append = vec![books::append(&receipt, &owned.draft)];
         owned.operation.advance(&[], |r| r.parked = Some(parked), append, Durability::Synced).await?;
         if let Some(guard) = underway.guard.take() {
@@ -60,17 +61,21 @@ impl Kernel {
         trail: &Trail,
     ) -> Result<Resumed, KernelError> {
         let now = self.books.now();
-        let is_over = operation.parked.as_ref().is_none_or(|p| p.until <= now);
-        let Some(nonce) = call.admission.nonce.as_ref().filter(|_| !is_over) else {
-            if is_over {
-                let key = admission::request_key(&operation);
-                self.end_parked(operation, epoch, turn).await?;
-                return match self.look_up(call, key)? {
-                    Known::Finished(response) => Ok(Resumed::Answered(response)),
-                    _ => Err(KernelError::Unresolvable("it ended, and its request id does not say how".to_owned())),
-                };
+        let parked = operation.parked.as_ref().filter(|p| p.until > now);
+        let Some(parked) = parked else {
+            let key = admission::request_key(&operation);
+            self.end_parked(operation, epoch, turn).await?;
+            return match self.look_up(call, key)? {
+                Known::Finished(response) => Ok(Resumed::Answered(response)),
+                _ => Err(KernelError::Unresolvable("it ended, and its request id does not say how".to_owned())),
+            };
+        };
+        let nonce = match (&parked.awaits, &call.admission.nonce) {
+            (Awaits::Nonce, Some(nonce)) => nonce,
+            (Awaits::Approval(_), _) if self.books.ledgers.durable.approval(&operation.id)?.is_some() => {
+                return self.resume_approved(call, operation, epoch, turn, trail).await;
             }
-            return self.still_parked(&operation).map(Resumed::Answered);
+            _ => return self.still_parked(&operation).map(Resumed::Answered),
         };
         // What was kept has secret arguments out of it; guards have not been asked yet this time.
         let kept = self.kept(&operation)?;
@@ -107,6 +112,27 @@ impl Kernel {
         }
     }
 
+    /// A call whose human has spoken goes on; whether what was said fits what it is now is seen once its guards were asked.
+    async fn resume_approved(
+        &self,
+        call: &Call,
+        operation: Operation,
+        epoch: u64,
+        turn: Turn,
+        trail: &Trail,
+    ) -> Result<Resumed, KernelError> {
+        let kept = self.kept(&operation)?;
+        let draft = Draft::of(call, trail, &self.books.settings.policy_hash).keeping_secrets_of(&kept);
+        let permit = match self.unwinds.reserve() {
+            Ok(permit) => permit,
+            Err(denial) => return self.still_waits(call, draft, &operation, &denial).await,
+        };
+        // It is parked until its hold is taken, and stays listed so: dropped before that, it waits as before.
+        let open = OpenOperation::under(epoch, self.books.ledgers.durable.clone(), operation);
+        let guard = PostAdmissionDropGuard::new(open, draft, None, turn.clone(), permit);
+        Ok(Resumed::Goes(Box::new(Underway { epoch, fresh: None, turn, guard: Some(guard) })))
+    }
+
     /// What was presented is refused, and the call waits as before.
     async fn still_waits(
         &self,
@@ -122,26 +148,38 @@ impl Kernel {
         self.refuse_as(draft, call, denial).await.map(Box::new).map(Resumed::Answered)
     }
 
-    /// A call that waited goes on under the grant that its hold was taken for, and its receipt says what its guards say now.
+    /// A call that waited goes on under the grant that its hold was taken for, with an approval that fits what it is now, and
+    /// its receipt says what its guards say now. Answers the approval's id.
     pub(crate) fn goes_on(
         &self,
         call: &Call,
         admitted: &Admitted<'_>,
+        judgement: &Judgement,
         guard: &mut PostAdmissionDropGuard,
-        trail: &Trail,
-    ) -> Result<(), Denial> {
+        trail: &mut Trail,
+    ) -> Result<Option<String>, Stopped> {
         let owned = guard.owned();
-        if admitted.snapshot.grant_index != owned.operation.record.admission.grant_index {
-            return Err(NonceError::Binding("grant").into());
+        let record = &owned.operation.record;
+        if record.participants.hold.is_some() && admitted.snapshot.grant_index != record.admission.grant_index {
+            return Err(Denial::from(NonceError::Binding("grant")).into());
         }
+        let approval = if record.requirements.approval || !judgement.asks.is_empty() {
+            Some(self.approved(call, admitted, judgement, record, trail)?)
+        } else {
+            None
+        };
         owned.draft = Draft::of(call, trail, &self.books.settings.policy_hash).keeping_secrets_of(&owned.draft);
-        Ok(())
+        Ok(approval)
     }
 
     /// What the receipt of an operation that waits will say.
-    fn kept(&self, operation: &Operation) -> Result<Draft, KernelError> {
+    pub(crate) fn kept(&self, operation: &Operation) -> Result<Draft, KernelError> {
+        self.kept_whole(operation).map(|kept| kept.draft)
+    }
+
+    pub(crate) fn kept_whole(&self, operation: &Operation) -> Result<Kept, KernelError> {
         let kept = self.books.ledgers.durable.draft(&operation.id)?.unwrap_or_default();
-        Ok(Kept::read(&kept).map_err(KernelError::Unresolvable)?.draft)
+        Kept::read(&kept).map_err(KernelError::Unresolvable)
     }
 
     /// The answer that was given when the call was parked, and the same nonce.
@@ -167,7 +205,7 @@ impl Kernel {
                 continue;
             };
             let ended = match self.books.ledgers.durable.operation(id) {
-                Ok(Some(operation)) if operation.parked.is_some() && operation.state.is_before_dispatch() => {
+                Ok(Some(operation)) if operation.parked.is_some() && !operation.state.is_terminal() => {
                     self.end_parked(operation, epoch, turn).await
                 }
                 Ok(_) => Ok(()),
@@ -183,17 +221,27 @@ impl Kernel {
     }
 
     async fn end_parked(&self, operation: Operation, epoch: u64, turn: Turn) -> Result<(), KernelError> {
-        let ending = Ending::denied(&NonceError::Expired.into());
-        let draft = self.kept(&operation)?;
+        let Kept { draft, ending } = self.kept_whole(&operation)?;
+        let ending = expired(&operation, ending);
         let mut open = OpenOperation::under(epoch, self.books.ledgers.durable.clone(), operation);
-        self.books.end(&mut open, &draft, &ending, None, &[]).await?;
+        self.books.end(&mut open, &draft, &ending, None, Vec::new()).await?;
         drop(turn);
         Ok(())
     }
 }
 
+/// The end of an operation whose time to wait is over. `stored` is what was decided about its output, where its tool ran.
+pub(crate) fn expired(operation: &Operation, stored: Option<Ending>) -> Ending {
+    let nobody = |did: &str| Denial::Approval(format!("nobody {did} in time"));
+    match (operation.parked.as_ref().map(|parked| &parked.awaits), stored) {
+        (Some(Awaits::Release(_)), Some(stored)) => stored.not_released(&nobody("released its output")),
+        (Some(Awaits::Approval(_)), _) => Ending::denied(&nobody("approved it")),
+        _ => Ending::denied(&NonceError::Expired.into()),
+    }
+}
+
 /// By when an operation that waits is over.
-fn waiting(operation: &Operation) -> Option<Waiting> {
+pub(crate) fn waiting(operation: &Operation) -> Option<Waiting> {
     let until = operation.parked.as_ref()?.until;
     Some((until, operation.id.clone(), admission::request_key(operation)))
 }

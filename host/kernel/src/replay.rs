@@ -49,7 +49,7 @@ impl Kernel {
                 self.recorded(operation.as_ref(), receipt_id).map(|r| Known::Finished(Box::new(r)))
             }
             RequestOutcome::Open { operation } => match ledger.operation(operation)? {
-                Some(waits) if waits.parked.is_some() && waits.state.is_before_dispatch() => {
+                Some(waits) if waits.parked.is_some() && !waits.state.is_terminal() => {
                     Ok(Known::Parked(Box::new(waits)))
                 }
                 _ => conflict(format!(

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::admission::{CleanupFault, POST_DISPATCH_URL_ELICITATION_REASON};
+use crate::approval::Asker;
 use crate::call::EffectClass;
 use crate::canonical::{self, printable};
 use crate::cost::{Cost, Price};
@@ -46,6 +47,9 @@ pub(crate) struct Ending {
     pub(crate) effect: Effect,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) output: Option<Output>,
+    /// What a hook withheld until a human releases it, and who that was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) withheld: Option<(Asker, Output)>,
     #[serde(skip)]
     pub(crate) elicitations: Vec<Elicitation>,
     /// Where its operation ends.
@@ -89,6 +93,7 @@ impl Ending {
             code: None,
             effect: Effect::None,
             output,
+            withheld: None,
             elicitations: Vec::new(),
             terminal: State::Completed,
             delivery: None,
@@ -126,7 +131,10 @@ impl Ending {
         let (ending, delivery) = match inspected {
             Inspected::Release(value) => (Self::passed(Some(Output { value, format })), Delivery::Deliver),
             Inspected::Block(denial) => (Self::denied(&denial), Delivery::Block),
-            Inspected::Withhold { hook, reason } => (Self::pending("hook.escalated", hook, reason), Delivery::Withheld),
+            Inspected::Withhold { hook, reason, value } => {
+                let pending = Self::pending("hook.escalated", hook.name.clone(), reason);
+                (Self { withheld: Some((hook, Output { value, format })), ..pending }, Delivery::Withheld)
+            }
         };
         Self { effect: Effect::Executed, terminal: State::Completed, delivery: Some(delivery), ..ending }
     }
@@ -138,6 +146,21 @@ impl Ending {
             _ => State::Completed,
         };
         Self { effect: Effect::Executed, terminal, delivery: Some(delivery), ..Self::denied(denial) }
+    }
+}
+
+impl Ending {
+    /// The end of a call whose output a human released.
+    pub(crate) fn released(self) -> Self {
+        let output = self.withheld.map(|(_, output)| output);
+        let delivery = Some(Delivery::Deliver);
+        Self { decision: Decision::Allow, code: None, output, withheld: None, delivery, ..self }.unreleased()
+    }
+
+    /// The end of a call whose output nobody gets, although the work was done.
+    pub(crate) fn not_released(self, denial: &Denial) -> Self {
+        let Self { effect, terminal, delivery, cost, .. } = self;
+        Self { effect, terminal, delivery, cost, ..Self::denied(denial) }
     }
 }
 

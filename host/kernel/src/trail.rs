@@ -27,6 +27,8 @@ pub(crate) struct Trail {
     pub(crate) stopped: Option<(String, Stop)>,
     /// The chosen grant's position.
     pub(crate) grant_index: Option<u32>,
+    /// The approval that lets it run: its id, and who gave it.
+    pub(crate) approval: Option<(String, String)>,
 }
 
 /// What one hook did.
@@ -50,6 +52,7 @@ impl Trail {
             counters: Vec::new(),
             stopped: None,
             grant_index: None,
+            approval: None,
         }
     }
 
@@ -89,6 +92,9 @@ impl Trail {
         }
         if let Some((name, stop)) = &self.stopped {
             notes["stopped"] = json!({ "component": name, "by": stop.as_str() });
+        }
+        if let Some((id, approver)) = &self.approval {
+            notes["approval"] = json!({ "id": id, "approver": approver });
         }
         notes
     }

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::call::{Call, Snapshot};
-use crate::capability::{CapabilityToken, Grant};
+use crate::capability::{CapabilityToken, Constraint, Grant, Unmet};
 use crate::denial::Denial;
 use crate::facts::Fact;
+use crate::ledger::{Ledger, LedgerError, NonceKey};
+use crate::money::Money;
 use crate::reservation::RuntimeReservation;
 
 /// How many verified tokens are remembered.
@@ -38,7 +40,7 @@ impl VerifiedTokens {
 /// when the token was read.
 pub(crate) fn identify(call: &Call, trusted: &[String], tokens: &VerifiedTokens, now: u64) -> Result<(), Denial> {
     let body = call.capability.body();
-    if !trusted.contains(&body.issuer) {
+    if !trusted.contains(&call.capability.root().body().issuer) {
         return Err(Denial::Issuer);
     }
     tokens.verify(&call.capability, now)?;
@@ -64,36 +66,64 @@ pub(crate) fn in_time(token: &CapabilityToken, now: u64, max_ttl: u64) -> Result
     Ok(())
 }
 
-/// The grant that decides this call.
-pub(crate) fn grant(call: &Call) -> Result<(u32, &Grant), Denial> {
-    let body = call.capability.body();
-    if !body.delegation_chain.is_empty() {
-        return Err(Denial::Delegation("this host accepts direct capabilities only".into()));
+/// Whether the token was handed on no further than the policy allows, and narrowed at every hop.
+pub(crate) fn delegation(token: &CapabilityToken, limit: u32) -> Result<(), Denial> {
+    let depth = token.ancestors().len();
+    if depth > limit as usize {
+        let why = format!("it went through {depth} hands, and the policy's delegation_depth_limit is {limit}");
+        return Err(Denial::Delegation(why));
     }
-    body.scope
-        .select(&call.server, &call.tool, call.operation)
-        .ok_or_else(|| Denial::OutOfScope { tool: call.tool.clone(), server: call.server.clone() })
+    token.check_attenuation().map_err(Denial::Delegation)
 }
 
-/// Whether the call satisfies what the chosen grant asks of it. There is no other grant to fall through to.
-pub(crate) fn satisfies(grant: &Grant, facts: &[Fact]) -> Result<(), Denial> {
-    if grant.dpop_required == Some(true) {
-        return Err(Denial::ProofOfPossession("the grant asks for a proof, and none was presented".into()));
+/// Whether the token, or one that it was derived from, was revoked: the one nearest to the root.
+pub(crate) fn revoked(token: &CapabilityToken, ledger: &dyn Ledger) -> Result<Option<Denial>, LedgerError> {
+    for ancestor in token.ancestors() {
+        let id = &ancestor.body().id;
+        if ledger.revoked_at(id)?.is_some() {
+            return Ok(Some(Denial::AncestorRevoked { id: id.clone() }));
+        }
     }
-    grant.constraints.iter().try_for_each(|c| c.admit(facts)).map_err(|unmet| Denial::Constraint(unmet.to_string()))
+    let id = &token.body().id;
+    Ok(ledger.revoked_at(id)?.map(|_| Denial::Revoked { id: id.clone() }))
+}
+
+/// Whether the call satisfies what the chosen grant asks of it. There is no other grant to fall through to. Answers the mark
+/// that keeps the proof from being used again, where the grant asks for one.
+pub(crate) fn satisfies(grant: &Grant, call: &Call, facts: &[Fact], now: u64) -> Result<Option<NonceKey>, Denial> {
+    let proof = match &call.admission.proof {
+        Some(proof) if grant.dpop_required == Some(true) => Some(proof.verify(call, now)),
+        None if grant.dpop_required == Some(true) => {
+            Some(Err("the grant asks for a proof, and none was presented".to_owned()))
+        }
+        _ => None,
+    };
+    let proof = proof.transpose().map_err(Denial::ProofOfPossession)?;
+    let unmet = |unmet: Unmet| Denial::Constraint(unmet.to_string());
+    grant.constraints.iter().try_for_each(|c| c.admit(&call.arguments, facts)).map_err(unmet)?;
+    Ok(proof)
+}
+
+/// What a call under this grant may cost without a human's approval.
+pub(crate) fn approval_above(grant: &Grant) -> Option<Money> {
+    let amounts = grant.constraints.iter().filter_map(Constraint::approval_above);
+    amounts.min_by_key(|amount| amount.units)
 }
 
 /// The digest that the output of a call under this grant must have.
 pub(crate) fn output_digest(grant: &Grant) -> Option<String> {
-    grant.constraints.iter().find_map(|c| c.expected_output_digest().ok().flatten()).map(str::to_owned)
+    grant.constraints.iter().find_map(Constraint::expected_output_digest)
 }
 
 /// Whether the snapshot's call is free of everything that has to outlive the process.
 pub(crate) fn leaves_nothing_to_lose(grant: &Grant, snapshot: &Snapshot) -> bool {
-    grant.max_invocations.is_none() && snapshot.exposure.is_none() && reservations(grant).is_empty()
+    grant.max_invocations.is_none()
+        && snapshot.exposure.is_none()
+        && grant.dpop_required != Some(true)
+        && reservations(grant).is_empty()
 }
 
 /// The single-use ids that the grant names. Its constraints were checked before, so those that name one can be read.
 pub(crate) fn reservations(grant: &Grant) -> Vec<RuntimeReservation> {
-    grant.constraints.iter().filter_map(|c| c.reservation().ok().flatten()).collect()
+    grant.constraints.iter().filter_map(Constraint::reservation).collect()
 }

@@ -1,13 +1,13 @@
 //! What a transition does, whatever keeps the rows.
 
 use chio_host_kernel::ledger::{
-    Applied, Claim, Hold, HoldPart, HoldState, LogEntry, Mutation, OperationWrite, Refused, RequestKey, Transition,
-    check,
+    Applied, ApprovalRecord, Claim, Hold, HoldPart, HoldState, LogEntry, Mutation, OperationWrite, Refused, RequestKey,
+    Transition, check,
 };
 use chio_host_kernel::receipt::SignedReceipt;
 
 use crate::rows::Rows;
-use crate::{accounts, claims, nonces, reservations};
+use crate::{accounts, claims, leases, nonces, reservations};
 
 /// The longest counter key, in bytes. Keys are kept as they are, because they are listed in order, and the pages that
 /// hold them are bounded.
@@ -72,6 +72,21 @@ fn mutate<R: Rows>(
         Mutation::RollBackNonce { nonce, operation } => nonces::roll_back(rows, nonce, operation),
         Mutation::TakeReservation { reservation, operation } => reservations::take(rows, reservation, operation),
         Mutation::ReleaseReservation { reservation, operation } => reservations::release(rows, reservation, operation),
+        Mutation::GrantApproval { operation, id, token } => {
+            if rows.approval(operation)?.is_some() {
+                return Err(Refused::Approval { id: id.clone(), why: "the operation has one" }.into());
+            }
+            rows.put_approval(operation, &ApprovalRecord { id: id.clone(), consumed: false, token: token.clone() })
+        }
+        Mutation::ConsumeApproval { operation, id } => match rows.approval(operation)? {
+            Some(approval) if approval.id == *id && !approval.consumed => {
+                rows.put_approval(operation, &ApprovalRecord { consumed: true, ..approval })
+            }
+            Some(approval) if approval.id == *id => {
+                Err(Refused::Approval { id: id.clone(), why: "it was used before" }.into())
+            }
+            _ => Err(Refused::Approval { id: id.clone(), why: "it is not this operation's" }.into()),
+        },
         Mutation::KeepDraft { operation, bytes } => rows.put_draft(operation, bytes),
         Mutation::KeepOutput { operation, bytes } => rows.put_output(operation, bytes),
         Mutation::AppendReceipt { receipt, replay } => {
@@ -99,6 +114,11 @@ fn take_hold<R: Rows>(rows: &mut R, write: Option<&OperationWrite>, hold: &Hold)
         return Err(wrong_state(&hold.id, "new", name(there.state)).into());
     }
     let mut taken = hold.clone();
+    let leased = taken.leases.iter().flat_map(|lease| [&lease.parent, &lease.child]);
+    if leased.into_iter().any(|key| key.as_str().len() > MAX_COUNTER_KEY) {
+        return Err(inconsistent("a counter's key is longer than 400 bytes").into());
+    }
+    taken.leases.iter().try_for_each(|lease| leases::take(rows, lease))?;
     let cap = taken.charge.as_mut().and_then(|charge| charge.cap.as_mut());
     for claim in taken.claims.iter_mut().chain(cap) {
         if claim.counter.as_str().len() > MAX_COUNTER_KEY {
@@ -130,21 +150,29 @@ fn close<R: Rows>(rows: &mut R, id: &str, expected: HoldState, realized: u64) ->
     } else if realized > 0 {
         return Err(Refused::Inconsistent { id: hold.operation, why: "its hold sets no money aside" }.into());
     }
+    hold.leases.iter().rev().try_for_each(|lease| leases::leave(rows, lease))?;
     rows.remove_hold(id)
 }
 
 fn release<R: Rows>(rows: &mut R, id: &str, part: HoldPart) -> Result<(), R::Error> {
     let mut hold = find_hold(rows, id, HoldState::Held)?;
-    if part != HoldPart::Claims
+    if matches!(part, HoldPart::All | HoldPart::Charge)
         && let Some(charge) = hold.charge.take()
     {
         accounts::settle(rows, &charge, 0)?;
         charge.cap.iter().try_for_each(|cap| give_back(rows, cap))?;
     }
-    if part != HoldPart::Charge {
+    if matches!(part, HoldPart::All | HoldPart::Claims) {
         std::mem::take(&mut hold.claims).iter().try_for_each(|claim| give_back(rows, claim))?;
     }
-    if hold.charge.is_none() && hold.claims.is_empty() { rows.remove_hold(id) } else { rows.put_hold(&hold) }
+    if matches!(part, HoldPart::All | HoldPart::Leases) {
+        std::mem::take(&mut hold.leases).iter().rev().try_for_each(|lease| leases::leave(rows, lease))?;
+    }
+    if hold.charge.is_none() && hold.claims.is_empty() && hold.leases.is_empty() {
+        rows.remove_hold(id)
+    } else {
+        rows.put_hold(&hold)
+    }
 }
 
 fn give_back<R: Rows>(rows: &mut R, claim: &Claim) -> Result<(), R::Error> {

@@ -13,6 +13,7 @@ mod accounts;
 mod apply;
 mod claims;
 mod disk;
+mod leases;
 mod memory;
 mod nonces;
 mod reservations;

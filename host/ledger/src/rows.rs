@@ -1,7 +1,8 @@
 //! What a ledger must be able to keep for [`apply`](crate::apply::apply) to run on it.
 
 use chio_host_kernel::ledger::{
-    Account, Counter, CounterKey, Hold, LogEntry, NonceKey, NonceMark, NonceMarks, Refused, RequestKey, RequestRecord,
+    Account, ApprovalRecord, Counter, CounterKey, Hold, LogEntry, NonceKey, NonceMark, NonceMarks, Refused, RequestKey,
+    RequestRecord,
 };
 use chio_host_kernel::operation::{Operation, OperationId};
 use chio_host_kernel::receipt::SignedReceipt;
@@ -30,6 +31,11 @@ pub(crate) trait Rows {
     fn counter(&self, key: &CounterKey) -> Result<Option<Counter>, Self::Error>;
     fn put_counter(&mut self, key: &CounterKey, counter: Counter) -> Result<(), Self::Error>;
 
+    /// How many calls hold the lease of the child's share of the parent's budget.
+    fn lease_holders(&self, parent: &CounterKey, child: &CounterKey) -> Result<u64, Self::Error>;
+    /// With 0, there is none any more.
+    fn put_lease_holders(&mut self, parent: &CounterKey, child: &CounterKey, holders: u64) -> Result<(), Self::Error>;
+
     fn account(&self, name: &str) -> Result<Option<Account>, Self::Error>;
     fn put_account(&mut self, name: &str, account: &Account) -> Result<(), Self::Error>;
 
@@ -49,6 +55,9 @@ pub(crate) trait Rows {
     fn reservation(&self, reservation: &RuntimeReservation) -> Result<Option<OperationId>, Self::Error>;
     fn put_reservation(&mut self, reservation: &RuntimeReservation, owner: &OperationId) -> Result<(), Self::Error>;
     fn remove_reservation(&mut self, reservation: &RuntimeReservation) -> Result<(), Self::Error>;
+
+    fn approval(&self, operation: &OperationId) -> Result<Option<ApprovalRecord>, Self::Error>;
+    fn put_approval(&mut self, operation: &OperationId, approval: &ApprovalRecord) -> Result<(), Self::Error>;
 
     fn put_draft(&mut self, operation: &OperationId, bytes: &[u8]) -> Result<(), Self::Error>;
     fn remove_draft(&mut self, operation: &OperationId) -> Result<(), Self::Error>;

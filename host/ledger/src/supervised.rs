@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use chio_host_kernel::ledger::{
-    Account, Applied, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, NonceKey, NonceMark,
-    NonceMarks, RequestKey, RequestRecord, Transition, Unreadable,
+    Account, Applied, ApprovalRecord, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, NonceKey,
+    NonceMark, NonceMarks, RequestKey, RequestRecord, Transition, Unreadable,
 };
 use chio_host_kernel::operation::{Operation, OperationId};
 use chio_host_kernel::ports::BoxFuture;
@@ -213,6 +213,14 @@ impl Ledger for SupervisedLedger {
 
     fn counters(&self, prefix: &CounterKey, limit: usize) -> Result<Vec<(CounterKey, Counter)>, LedgerError> {
         self.read(|ledger| ledger.counters(prefix, limit))
+    }
+
+    fn lease_holders(&self, parent: &CounterKey, child: &CounterKey) -> Result<u64, LedgerError> {
+        self.read(|ledger| ledger.lease_holders(parent, child))
+    }
+
+    fn approval(&self, operation: &OperationId) -> Result<Option<ApprovalRecord>, LedgerError> {
+        self.read(|ledger| ledger.approval(operation))
     }
 
     fn revoked_at(&self, capability_id: &str) -> Result<Option<u64>, LedgerError> {

@@ -9,8 +9,6 @@ use crate::problem::Report;
 /// Something that a policy uses and this version does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feature {
-    /// `dpop_required: true`.
-    ProofOfPossession,
     /// `signer`.
     Signature,
 }
@@ -21,9 +19,6 @@ pub(crate) fn refuse_unavailable(document: &Document, report: &Report) {
         report.at(
             &used.spot,
             match used.value {
-                Feature::ProofOfPossession => {
-                    "proof of possession is not available in this version; remove it, or say false"
-                }
                 Feature::Signature => "signatures of plugins are not verified in this version; remove the signer",
             },
         );

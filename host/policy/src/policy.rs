@@ -51,6 +51,8 @@ pub struct KernelPolicy {
     pub allow_ephemeral_revocation_store: bool,
     /// Which calls are recorded durably before they run.
     pub durable_admission: DurableAdmission,
+    /// Who may approve.
+    pub approvals: ApprovalPolicy,
     /// Execution nonces.
     pub nonce: NoncePolicy,
     /// Time limits of whole stages.
@@ -66,6 +68,7 @@ impl Default for KernelPolicy {
             delegation_depth_limit: 0,
             allow_ephemeral_revocation_store: false,
             durable_admission: DurableAdmission::SideEffecting,
+            approvals: ApprovalPolicy::default(),
             nonce: NoncePolicy::default(),
             deadlines: Deadlines::default(),
             retention: Retention::default(),
@@ -81,6 +84,21 @@ pub enum DurableAdmission {
     SideEffecting,
     /// Every call.
     All,
+}
+
+/// `kernel.approvals`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ApprovalPolicy {
+    /// Public keys of those who may approve, lower-case hex.
+    pub approvers: Vec<String>,
+    /// How long a call waits for one of them, in seconds; an hour unless said otherwise.
+    pub ttl_secs: u64,
+}
+
+impl Default for ApprovalPolicy {
+    fn default() -> Self {
+        Self { approvers: Vec::new(), ttl_secs: 3600 }
+    }
 }
 
 /// `kernel.nonce`.

@@ -54,7 +54,7 @@ fn admission(args: &CallArgs) -> Result<AdmissionMetadata, CliError> {
             Some(nonce)
         }
     };
-    Ok(AdmissionMetadata { reservations, nonce })
+    Ok(AdmissionMetadata { reservations, nonce, proof: None })
 }
 
 fn reservation(text: &str) -> Result<RuntimeReservation, CliError> {

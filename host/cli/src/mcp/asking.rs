@@ -3,6 +3,7 @@
 use chio_host_kernel::call::{AdmissionMetadata, Arguments, Call, MAX_RESERVATIONS, RequestId};
 use chio_host_kernel::canonical::{Bounds, printable};
 use chio_host_kernel::nonce::ExecutionNonce;
+use chio_host_kernel::proof::ProofOfPossession;
 use chio_host_kernel::reservation::{ReservationKind, RuntimeReservation};
 use rmcp::model::{self, JsonObject};
 use serde_json::Value;
@@ -17,8 +18,10 @@ const REQUEST_ID: &str = "chio/request-id";
 const NONCE: &str = "chio/nonce";
 /// The metadata key of single-use ids that the call takes: an object from kinds to ids.
 const RESERVATIONS: &str = "chio/reservations";
+/// The metadata key of a proof that the client holds the key of its capability's subject.
+const PROOF: &str = "chio/proof";
 /// What a client may send of ours.
-const KNOWN: [&str; 3] = [REQUEST_ID, NONCE, RESERVATIONS];
+const KNOWN: [&str; 4] = [REQUEST_ID, NONCE, RESERVATIONS, PROOF];
 /// What reserved metadata keys begin with, in any letter case.
 const RESERVED: &str = "chio";
 
@@ -93,7 +96,14 @@ impl Asking<'_> {
             None => Vec::new(),
             Some(reservations) => reservations_of(reservations).map_err(|e| NotAsked::Metadata(RESERVATIONS, e))?,
         };
-        Ok(AdmissionMetadata { reservations, nonce })
+        let proof = match self.meta.get(PROOF) {
+            None => None,
+            Some(proof) => {
+                let proof = ProofOfPossession::from_value(proof.clone());
+                Some(proof.map_err(|why| NotAsked::Metadata(PROOF, why))?)
+            }
+        };
+        Ok(AdmissionMetadata { reservations, nonce, proof })
     }
 
     fn request_id(&self) -> Result<RequestId, NotAsked> {

@@ -2,10 +2,9 @@
 
 use super::OpenOperation;
 use crate::call::Namespace;
-use crate::canonical::printable;
 use crate::ledger::{
-    Charge, Claim, CounterKey, Durability, Hold, HoldState, LedgerError, Mutation, NonceKey, NonceRefusal, Refused,
-    RequestKey, RequestOutcome, RequestRecord,
+    BudgetLease, Charge, Claim, CounterKey, Durability, Hold, HoldState, LedgerError, Mutation, NonceKey, NonceRefusal,
+    Refused, RequestKey, RequestOutcome, RequestRecord,
 };
 use crate::operation::{NonceRef, Operation, State};
 use crate::reservation::RuntimeReservation;
@@ -51,6 +50,8 @@ pub(crate) fn request_record(operation: &Operation, outcome: RequestOutcome) -> 
 /// Everything that a call may use.
 pub(crate) struct Wanted {
     pub(crate) hold_id: String,
+    /// Shares of the budgets above.
+    pub(crate) leases: Vec<BudgetLease>,
     /// The invocation slot, and the guards' reservations.
     pub(crate) claims: Vec<Claim>,
     /// The worst case of what it costs.
@@ -61,6 +62,10 @@ pub(crate) struct Wanted {
     pub(crate) nonce: Option<NonceRef>,
     /// The time, where the nonce is reserved at once and not when the caller comes back with it.
     pub(crate) reserve_nonce_at: Option<u64>,
+    /// The mark of the proof of possession, and the time: used up here, whatever becomes of the call.
+    pub(crate) proof: Option<(NonceKey, u64)>,
+    /// The approval that the dispatch commit will consume.
+    pub(crate) approval: Option<String>,
 }
 
 /// Why a hold was not taken. The operation stands as before.
@@ -73,28 +78,41 @@ pub(crate) enum NotHeld {
     Reserved(String),
     /// No nonce can be remembered.
     Nonce(NonceRefusal),
+    /// The proof of possession was used before, or cannot be remembered.
+    Proof(NonceRefusal),
     /// The ledger did not do it.
     Ledger(LedgerError),
 }
 
 /// Sets aside everything that the call may use. All or nothing.
 pub(crate) async fn hold(operation: &mut OpenOperation, wanted: Wanted) -> Result<(), NotHeld> {
-    let Wanted { hold_id, claims, charge, reservations, nonce, reserve_nonce_at } = wanted;
+    let Wanted { hold_id, leases, claims, charge, reservations, nonce, reserve_nonce_at, proof, approval } = wanted;
     let id = operation.record.id.clone();
-    let hold = Hold { id: hold_id.clone(), operation: id.clone(), claims, charge, state: HoldState::Held };
+    let hold = Hold { id: hold_id.clone(), operation: id.clone(), leases, claims, charge, state: HoldState::Held };
     let mut mutations = vec![Mutation::TakeHold(hold)];
     mutations.extend(
         reservations.iter().map(|r| Mutation::TakeReservation { reservation: r.clone(), operation: id.clone() }),
     );
     if let (Some(nonce), Some(now)) = (&nonce, reserve_nonce_at) {
-        mutations.push(Mutation::ReserveNonce { nonce: NonceKey::from(nonce), operation: id, now });
+        mutations.push(Mutation::ReserveNonce { nonce: NonceKey::from(nonce), operation: id.clone(), now });
     }
+    let proof_id = proof.as_ref().map(|(mark, _)| mark.id.clone());
+    if let Some((mark, now)) = proof {
+        mutations.push(Mutation::ReserveNonce { nonce: mark.clone(), operation: id.clone(), now });
+        mutations.push(Mutation::ConsumeNonce { nonce: mark, operation: id });
+    }
+    let path: &[State] = match approval {
+        Some(_) => &[State::BudgetAuthorized, State::ApprovalReserved],
+        None => &[State::BudgetAuthorized],
+    };
     let change = |record: &mut Operation| {
         record.participants.hold = Some(hold_id);
         record.participants.reservations = reservations;
         record.participants.nonce = nonce;
+        record.participants.approval = approval;
+        record.parked = None;
     };
-    let applied = operation.advance(&[State::BudgetAuthorized], change, mutations, Durability::Buffered).await;
+    let applied = operation.advance(path, change, mutations, Durability::Buffered).await;
     match applied {
         Ok(_) => Ok(()),
         Err(LedgerError::Refused(Refused::Exhausted { counter, .. })) => Err(NotHeld::Exhausted(counter)),
@@ -102,26 +120,10 @@ pub(crate) async fn hold(operation: &mut OpenOperation, wanted: Wanted) -> Resul
             Err(NotHeld::Account(why.to_string()))
         }
         Err(LedgerError::Refused(why @ Refused::Reserved { .. })) => Err(NotHeld::Reserved(why.to_string())),
+        Err(LedgerError::Refused(Refused::Nonce { id, why })) if Some(&id) == proof_id.as_ref() => {
+            Err(NotHeld::Proof(why))
+        }
         Err(LedgerError::Refused(Refused::Nonce { why, .. })) => Err(NotHeld::Nonce(why)),
         Err(error) => Err(NotHeld::Ledger(error)),
     }
-}
-
-/// The claim of a call on its grant's invocations.
-pub(crate) fn invocation_claim(capability_id: &str, grant_index: u32, limit: u64) -> Claim {
-    Claim { counter: invocation_counter(capability_id, grant_index), window: None, amount: 1, limit }
-}
-
-/// The counter of a grant's invocations.
-pub(crate) fn invocation_counter(capability_id: &str, grant_index: u32) -> CounterKey {
-    counter("invocations", capability_id, grant_index)
-}
-
-/// The counter of what a grant has spent and set aside, in minor units.
-pub(crate) fn cap_counter(capability_id: &str, grant_index: u32) -> CounterKey {
-    counter("cost", capability_id, grant_index)
-}
-
-fn counter(what: &str, capability_id: &str, grant_index: u32) -> CounterKey {
-    CounterKey::new(&[what, &printable(capability_id, 256), &grant_index.to_string()])
 }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::ledger::Mutation;
 use crate::receipt::SignedReceipt;
 
 /// The most nested calls of one call.
@@ -34,9 +35,11 @@ impl ChildReceipts {
         Ok(())
     }
 
-    /// What is buffered, in the order in which it came.
-    pub(crate) fn all(&self) -> Vec<SignedReceipt> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// What appends what is buffered, in the order in which it came.
+    pub(crate) fn appends(&self) -> Vec<Mutation> {
+        let children = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let append = |child: &SignedReceipt| Mutation::AppendReceipt { receipt: Box::new(child.clone()), replay: None };
+        children.iter().map(append).collect()
     }
 
     /// Takes what is buffered, so that nobody records it a second time.

@@ -34,7 +34,9 @@ async fn commit(operation: &mut OpenOperation, now_ms: u64) -> Result<Committed,
     let hold = participants.hold.iter().map(|id| Mutation::CommitHold { id: id.clone() });
     let nonce = participants.nonce.as_ref().map(NonceKey::from);
     let nonce = nonce.map(|nonce| Mutation::ConsumeNonce { nonce, operation: id.clone() });
-    let consume = hold.chain(nonce).collect();
+    let approval = participants.approval.as_ref();
+    let approval = approval.map(|a| Mutation::ConsumeApproval { operation: id.clone(), id: a.clone() });
+    let consume = hold.chain(nonce).chain(approval).collect();
     operation.advance(&path, change, consume, Durability::Synced).await?;
     Ok(Committed::new(id))
 }

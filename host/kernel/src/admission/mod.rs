@@ -19,9 +19,7 @@ pub use committed::Committed;
 pub use recovery::{Quarantined, Recovered};
 pub use settler::Settler;
 
-pub(crate) use admit::{
-    NotHeld, Wanted, cap_counter, hold, invocation_claim, invocation_counter, record, request_key, request_record,
-};
+pub(crate) use admit::{NotHeld, Wanted, hold, record, request_key, request_record};
 pub(crate) use dispatch::dispatch;
 pub(crate) use drop_guard::{POST_DISPATCH_URL_ELICITATION_REASON, PostAdmissionDropGuard};
 pub(crate) use open::OpenOperation;

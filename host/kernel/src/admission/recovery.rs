@@ -15,6 +15,7 @@ use crate::books::Books;
 use crate::draft::Kept;
 use crate::ledger::{Durability, LedgerError};
 use crate::operation::{AdmissionRecoveryLease, Kind, Operation, State};
+use crate::park::expired;
 use crate::receipt::Decision;
 use crate::response::KernelError;
 use crate::settle::{Effect, Ending};
@@ -92,8 +93,13 @@ impl Books {
         let kept = kept.ok_or_else(|| unresolvable("what its receipt should say is missing"))?;
         let Kept { draft, ending } =
             Kept::read(&kept).map_err(|e| unresolvable(&format!("what its receipt should say is unreadable: {e}")))?;
-        let ending = ending_of(&open.record, ending)?;
-        self.end(&mut open, &draft, &ending, None, &[]).await?;
+        let waited_for_a_human = open.record.parked.as_ref().is_some_and(|parked| parked.awaits.asked().is_some());
+        let ending = if waited_for_a_human {
+            Ending { recovered: true, ..expired(&open.record, ending) }
+        } else {
+            ending_of(&open.record, ending)?
+        };
+        self.end(&mut open, &draft, &ending, None, Vec::new()).await?;
         self.failpoint("recover.closed").await;
         Ok(())
     }

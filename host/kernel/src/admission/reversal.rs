@@ -6,7 +6,7 @@ use super::OpenOperation;
 use crate::canonical::printable;
 use crate::ledger::{Durability, HoldPart, LedgerError, Mutation, NonceKey};
 
-/// A reversal, in the second seed's order. The fourth, of a delegated child-budget lease, comes with delegation.
+/// A reversal, in the second seed's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Step {
@@ -16,6 +16,8 @@ pub(crate) enum Step {
     InvocationBudget,
     /// The single-use ids, and the nonce.
     RuntimeReservations,
+    /// The shares of the budgets above.
+    ChildBudgetLease,
 }
 
 /// A reversal that failed, as the receipt says it.
@@ -80,12 +82,15 @@ pub(crate) async fn step_by_step(operation: &OpenOperation) -> Result<Vec<Cleanu
     if hold.as_ref().is_some_and(|h| h.charge.is_some()) {
         steps.push((Step::MonetaryHold, release(HoldPart::Charge), hold_id()));
     }
-    if hold.as_ref().is_some_and(|h| !h.claims.is_empty() || h.charge.is_none()) {
+    if hold.as_ref().is_some_and(|h| !h.claims.is_empty() || (h.charge.is_none() && h.leases.is_empty())) {
         steps.push((Step::InvocationBudget, release(HoldPart::Claims), hold_id()));
     }
     let ids = participants.reservations.iter().map(ToString::to_string);
     let ids = ids.chain(participants.nonce.iter().map(|n| n.id.clone())).collect();
     steps.push((Step::RuntimeReservations, reservations(operation)?, ids));
+    if hold.as_ref().is_some_and(|h| !h.leases.is_empty()) {
+        steps.push((Step::ChildBudgetLease, release(HoldPart::Leases), hold_id()));
+    }
     let mut faults = Vec::new();
     for (step, mutations, ids) in steps {
         if mutations.is_empty() {

@@ -114,7 +114,9 @@ impl Books {
     /// never returned.
     pub(crate) async fn unwind(&self, unwind: &mut Unwind) -> Result<(), KernelError> {
         let Some(stored) = unwind.operation.ledger.operation(&unwind.operation.record.id)? else { return Ok(()) };
-        if stored.state.is_terminal() {
+        let waits_for_a_human = stored.parked.as_ref().is_some_and(|parked| parked.awaits.asked().is_some());
+        if stored.state.is_terminal() || waits_for_a_human {
+            // One that waits for a human goes on waiting, with the approval that it may have.
             return Ok(());
         }
         unwind.operation.record = stored;
@@ -137,12 +139,12 @@ impl Books {
                     Effect::None,
                     State::NotAcceptedAfterDispatchCommit,
                 );
-                self.end(operation, draft, &ending, fresh.as_ref(), &[]).await?;
+                self.end(operation, draft, &ending, fresh.as_ref(), Vec::new()).await?;
             }
             State::Finalizing if !unwind.close_failed && ending.is_some() => {
                 // A stored outcome wins. Nobody was given it, so it stays for whoever asks again.
                 let ending = ending.take().expect("it is there");
-                self.end(operation, draft, &ending.unreleased(), fresh.as_ref(), &[]).await?;
+                self.end(operation, draft, &ending.unreleased(), fresh.as_ref(), Vec::new()).await?;
             }
             _ => {
                 let (reason, code) = if unwind.close_failed {
@@ -151,7 +153,7 @@ impl Books {
                     (POST_ADMISSION_DROP_REASON, "call.dropped")
                 };
                 let ending = lost(reason, code, Effect::Unknown, State::OutcomeUnknownAfterDispatch);
-                self.end(operation, draft, &ending, fresh.as_ref(), &[]).await?;
+                self.end(operation, draft, &ending, fresh.as_ref(), Vec::new()).await?;
             }
         }
         Ok(())
@@ -207,7 +209,7 @@ impl Books {
         }
         let decision = Decision::Cancelled { reason: PRE_DISPATCH_CLEANUP_FAULT_REASON.to_owned() };
         let ending = Ending { cleanup: faults, ..Ending::new(decision, "call.cleanup_failed", Effect::None) };
-        self.end(operation, draft, &ending, fresh.as_ref(), &[]).await?;
+        self.end(operation, draft, &ending, fresh.as_ref(), Vec::new()).await?;
         Ok(())
     }
 }

@@ -164,8 +164,14 @@ fn check_dispatch_commit(write: &OperationWrite, mutations: &[Mutation]) -> Resu
             return inconsistent("its dispatch commit does not consume its nonce");
         }
     }
-    if record.requirements.approval && record.participants.approval.is_none() {
-        return inconsistent("it requires an approval and has none");
+    if record.requirements.approval {
+        let Some(approval) = &record.participants.approval else {
+            return inconsistent("it requires an approval and has none");
+        };
+        let consumes = |m: &Mutation| matches!(m, Mutation::ConsumeApproval { operation, id } if *operation == record.id && id == approval);
+        if !mutations.iter().any(consumes) {
+            return inconsistent("its dispatch commit does not consume its approval");
+        }
     }
     if record.requirements.broker_attempt && record.participants.broker_attempt.is_none() {
         return inconsistent("it requires a broker attempt and has none");

@@ -13,8 +13,9 @@ use serde_json::Value;
 pub use check::check;
 pub use log::LogEntry;
 pub use transition::{
-    Account, Charge, Claim, Claimant, Counter, CounterKey, Hold, HoldPart, HoldState, Mutation, NonceKey, NonceMark,
-    NonceMarks, OperationWrite, RequestKey, RequestOutcome, RequestRecord, Transition, Window,
+    Account, ApprovalRecord, BudgetLease, Charge, Claim, Claimant, Counter, CounterKey, Hold, HoldPart, HoldState,
+    Mutation, NonceKey, NonceMark, NonceMarks, OperationWrite, RequestKey, RequestOutcome, RequestRecord, Transition,
+    Window,
 };
 
 use crate::operation::{Operation, OperationId, State};
@@ -137,6 +138,14 @@ pub enum Refused {
     /// The single-use id is not taken.
     #[error("{0} is not taken")]
     NotReserved(RuntimeReservation),
+    /// An approval cannot be kept, or not be consumed.
+    #[error("approval {id}: {why}")]
+    Approval {
+        /// Which.
+        id: String,
+        /// Why not.
+        why: &'static str,
+    },
     /// Somebody else recovers the operation, or the time for it is over.
     #[error("operation {id} is not {claimant}'s to recover: {why}")]
     RecoveryLease {
@@ -282,6 +291,18 @@ pub trait Ledger: Send + Sync {
     /// # Errors
     /// As above.
     fn counters(&self, prefix: &CounterKey, limit: usize) -> Result<Vec<(CounterKey, Counter)>, LedgerError>;
+
+    /// How many calls hold the lease of the child's share of the parent's budget.
+    ///
+    /// # Errors
+    /// As above.
+    fn lease_holders(&self, parent: &CounterKey, child: &CounterKey) -> Result<u64, LedgerError>;
+
+    /// The approval of an operation.
+    ///
+    /// # Errors
+    /// As above.
+    fn approval(&self, operation: &OperationId) -> Result<Option<ApprovalRecord>, LedgerError>;
 
     /// When a capability was revoked, in seconds since 1970.
     ///

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::call::{Namespace, RequestId};
 use crate::money::Money;
@@ -144,6 +145,22 @@ pub enum Mutation {
         reservation: RuntimeReservation,
         /// Who took it.
         operation: OperationId,
+    },
+    /// Keeps an approval of an operation. Refused if it has one.
+    GrantApproval {
+        /// The operation.
+        operation: OperationId,
+        /// The approval's id.
+        id: String,
+        /// As its approver signed it.
+        token: Value,
+    },
+    /// Consumes the approval of an operation, in the dispatch commit or with the release of its output.
+    ConsumeApproval {
+        /// The operation.
+        operation: OperationId,
+        /// The approval's id.
+        id: String,
     },
     /// Keeps what the receipt of an operation will say, in place of what was kept before. It goes when the operation ends.
     KeepDraft {
@@ -298,6 +315,24 @@ pub struct Charge {
     pub cap: Option<Claim>,
 }
 
+/// A share of a parent capability's budget, which a capability that was derived from it has for as long as any of its calls is
+/// under way.
+///
+/// While somebody holds the lease, all that the child may still use is set aside at the parent; when its last holder leaves,
+/// what the child did not use goes back. So siblings together never get more than the parent has, and none has to be told
+/// of the others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetLease {
+    /// What the parent's grant counts.
+    pub parent: CounterKey,
+    /// The most that it may reach.
+    pub parent_limit: u64,
+    /// What the child's grant counts.
+    pub child: CounterKey,
+    /// The most that that may reach: the child's share.
+    pub share: u64,
+}
+
 /// What is set aside for one call before it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hold {
@@ -305,6 +340,9 @@ pub struct Hold {
     pub id: String,
     /// For whom.
     pub operation: OperationId,
+    /// Shares of the budgets above, from the root's on. Taken before the claims, and given back after them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leases: Vec<BudgetLease>,
     /// What is set aside.
     pub claims: Vec<Claim>,
     /// What it may cost.
@@ -335,6 +373,8 @@ pub enum HoldPart {
     Charge,
     /// The invocation slot, and the guards' reservations.
     Claims,
+    /// The shares of the budgets above.
+    Leases,
 }
 
 /// A prepaid account. What is neither captured nor held is free.
@@ -356,6 +396,17 @@ impl Account {
     pub fn free(&self) -> u64 {
         self.total.units.saturating_sub(self.captured).saturating_sub(self.held)
     }
+}
+
+/// A human's word about one operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalRecord {
+    /// The approval's id.
+    pub id: String,
+    /// Whether its effect may have happened.
+    pub consumed: bool,
+    /// As its approver signed it.
+    pub token: Value,
 }
 
 /// A nonce by its expiry and its id: marks are kept in this order, so that the ones that have expired come first.

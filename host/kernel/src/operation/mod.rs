@@ -4,7 +4,7 @@ mod record;
 mod state;
 
 pub use record::{
-    Admission, AdmissionRecoveryLease, Binding, Component, Delivery, DispatchCommit, NonceRef, Operation, OperationId,
-    Parked, Participants, Role, Terminal,
+    Admission, AdmissionRecoveryLease, Asked, Awaits, Binding, Component, Delivery, DispatchCommit, NonceRef,
+    Operation, OperationId, Parked, Participants, Role, Terminal,
 };
 pub use state::{Kind, Requirements, State, is_legal_move};

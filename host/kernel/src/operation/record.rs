@@ -5,6 +5,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{Kind, Requirements, State};
+use crate::approval::{ApprovalSubject, Asker};
 use crate::call::{EffectClass, RequestId};
 use crate::canonical;
 use crate::money::Money;
@@ -152,8 +153,50 @@ pub struct Participants {
 pub struct Parked {
     /// The `pending` receipt that says so.
     pub receipt_id: String,
-    /// Seconds since 1970; from then on it is compensated.
+    /// Seconds since 1970; from then on it is ended without.
     pub until: u64,
+    /// For what.
+    #[serde(default)]
+    pub awaits: Awaits,
+}
+
+/// What an operation waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Awaits {
+    /// Its caller, with the nonce.
+    #[default]
+    Nonce,
+    /// A human, before its tool runs; then its caller.
+    Approval(Asked),
+    /// A human, before its output is released.
+    Release(Asked),
+}
+
+impl Awaits {
+    /// What a human is asked, where one is.
+    #[must_use]
+    pub fn asked(&self) -> Option<(ApprovalSubject, &Asked)> {
+        match self {
+            Self::Nonce => None,
+            Self::Approval(asked) => Some((ApprovalSubject::Call, asked)),
+            Self::Release(asked) => Some((ApprovalSubject::Output, asked)),
+        }
+    }
+}
+
+/// What a human is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// By whom.
+    pub by: Vec<Asker>,
+    /// Why; the first reason.
+    pub reason: String,
+    /// SHA-256 of the chosen grant's canonical JSON, lower-case hex.
+    pub grant_hash: String,
+    /// SHA-256 of the withheld output's canonical JSON, lower-case hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_hash: Option<String>,
 }
 
 /// The right to recover one operation, for a while.

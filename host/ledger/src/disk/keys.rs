@@ -9,6 +9,7 @@
 //! | `a` | operation's number | its id: the operation has not ended |
 //! | `k` | operation's number | the draft of its receipt, until it ends |
 //! | `u` | operation's number | its output |
+//! | `q` | operation's number | a human's approval of it |
 //! | `r` | hash of subject, namespace and request id | the request's number |
 //! | `R` | request's number | the request record |
 //! | `t` | hash of a receipt id | where the receipt stands in the log |
@@ -17,6 +18,7 @@
 //! | `l` | sequence number | the log entry |
 //! | `d` | hold id | the hold |
 //! | `c` | counter key, as it is | the counter |
+//! | `e` | counter keys of parent and child | how many calls hold the child's share of the parent's budget |
 //! | `m` | account name | the account |
 //! | `n` | expiry, big-endian, and nonce id | the mark |
 //! | `w` | | how many marks there are, and which are gone |
@@ -84,6 +86,10 @@ pub(super) fn output(operation: u64) -> Vec<u8> {
     numbered(b'u', operation)
 }
 
+pub(super) fn approval(operation: u64) -> Vec<u8> {
+    numbered(b'q', operation)
+}
+
 /// Finds the number of a request.
 pub(super) fn request_number(key: &RequestKey) -> Vec<u8> {
     index(b'r', &[&key.subject, key.namespace.as_str(), key.request_id.as_str()])
@@ -135,6 +141,10 @@ pub(super) fn reservation(reservation: &RuntimeReservation) -> Vec<u8> {
 
 pub(super) fn counter(key: &CounterKey) -> Vec<u8> {
     [&[COUNTER], key.as_str().as_bytes()].concat()
+}
+
+pub(super) fn lease(parent: &CounterKey, child: &CounterKey) -> Vec<u8> {
+    point(b'e', &[parent.as_str(), child.as_str()])
 }
 
 /// The counter key in a key of [`counter`].

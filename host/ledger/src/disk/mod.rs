@@ -25,8 +25,8 @@ use std::sync::Arc;
 
 use chio_host_kernel::failpoint::Failpoints;
 use chio_host_kernel::ledger::{
-    Account, Applied, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, NonceKey, NonceMark,
-    NonceMarks, RequestKey, RequestRecord, Transition, Unreadable,
+    Account, Applied, ApprovalRecord, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, NonceKey,
+    NonceMark, NonceMarks, RequestKey, RequestRecord, Transition, Unreadable,
 };
 use chio_host_kernel::operation::{Operation, OperationId};
 use chio_host_kernel::ports::BoxFuture;
@@ -239,6 +239,14 @@ impl Ledger for SledLedger {
             }
             Ok(found)
         })
+    }
+
+    fn lease_holders(&self, parent: &CounterKey, child: &CounterKey) -> Result<u64, LedgerError> {
+        self.store.read(|rows| Ok(values::read_number(&rows, &keys::lease(parent, child))?.unwrap_or(0)))
+    }
+
+    fn approval(&self, operation: &OperationId) -> Result<Option<ApprovalRecord>, LedgerError> {
+        self.store.read(|rows| rows::read_numbered(&rows, &keys::operation_number(operation), keys::approval))
     }
 
     fn revoked_at(&self, capability_id: &str) -> Result<Option<u64>, LedgerError> {

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 
 use chio_host_kernel::ledger::{
-    Account, Counter, CounterKey, Hold, LogEntry, NonceKey, NonceMark, NonceMarks, RequestKey, RequestRecord,
+    Account, ApprovalRecord, Counter, CounterKey, Hold, LogEntry, NonceKey, NonceMark, NonceMarks, RequestKey,
+    RequestRecord,
 };
 use chio_host_kernel::operation::{Operation, OperationId};
 use chio_host_kernel::receipt::SignedReceipt;
@@ -185,6 +186,20 @@ impl Rows for SledRows<'_> {
         self.write(&keys::counter(key), &counter)
     }
 
+    fn lease_holders(&self, parent: &CounterKey, child: &CounterKey) -> Result<u64, Halt> {
+        Ok(values::read_number(self, &keys::lease(parent, child))?.unwrap_or(0))
+    }
+
+    fn put_lease_holders(&mut self, parent: &CounterKey, child: &CounterKey, holders: u64) -> Result<(), Halt> {
+        let key = keys::lease(parent, child);
+        if holders == 0 {
+            self.delete(key);
+        } else {
+            values::write_number(self, key, holders);
+        }
+        Ok(())
+    }
+
     fn account(&self, name: &str) -> Result<Option<Account>, Halt> {
         read(self, &keys::account(name))
     }
@@ -239,6 +254,18 @@ impl Rows for SledRows<'_> {
 
     fn remove_reservation(&mut self, reservation: &RuntimeReservation) -> Result<(), Halt> {
         values::remove(self, &keys::reservation(reservation))
+    }
+
+    fn approval(&self, operation: &OperationId) -> Result<Option<ApprovalRecord>, Halt> {
+        match self.number_of(operation)? {
+            Some(number) => read(self, &keys::approval(number)),
+            None => Ok(None),
+        }
+    }
+
+    fn put_approval(&mut self, operation: &OperationId, approval: &ApprovalRecord) -> Result<(), Halt> {
+        let number = self.number_for(operation)?;
+        self.write(&keys::approval(number), approval)
     }
 
     fn put_draft(&mut self, operation: &OperationId, bytes: &[u8]) -> Result<(), Halt> {

@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chio_host_kernel::ledger::{
-    Account, Applied, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, NonceKey, NonceMark,
-    NonceMarks, RequestKey, RequestRecord, Transition, Unreadable,
+    Account, Applied, ApprovalRecord, Counter, CounterKey, Durability, Hold, Ledger, LedgerError, LogEntry, NonceKey,
+    NonceMark, NonceMarks, RequestKey, RequestRecord, Transition, Unreadable,
 };
 use chio_host_kernel::operation::{Operation, OperationId};
 use chio_host_kernel::ports::BoxFuture;
@@ -163,6 +163,14 @@ impl Ledger for MemoryLedger {
         let from = tables.counters.range(prefix.clone()..);
         let within = from.take_while(|(key, _)| key.as_str().starts_with(prefix.as_str()));
         Ok(within.take(limit).map(|(key, counter)| (key.clone(), *counter)).collect())
+    }
+
+    fn lease_holders(&self, parent: &CounterKey, child: &CounterKey) -> Result<u64, LedgerError> {
+        Ok(self.tables()?.leases.get(&(parent.clone(), child.clone())).copied().unwrap_or(0))
+    }
+
+    fn approval(&self, operation: &OperationId) -> Result<Option<ApprovalRecord>, LedgerError> {
+        Ok(self.tables()?.approvals.get(operation).cloned())
     }
 
     fn revoked_at(&self, capability_id: &str) -> Result<Option<u64>, LedgerError> {

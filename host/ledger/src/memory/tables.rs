@@ -2,8 +2,8 @@
 
 use chio_host_kernel::call::Namespace;
 use chio_host_kernel::ledger::{
-    Account, Counter, CounterKey, Hold, LogEntry, Mutation, NonceKey, NonceMark, NonceMarks, Refused, RequestKey,
-    RequestOutcome, RequestRecord, Transition,
+    Account, ApprovalRecord, Counter, CounterKey, Hold, LogEntry, Mutation, NonceKey, NonceMark, NonceMarks, Refused,
+    RequestKey, RequestOutcome, RequestRecord, Transition,
 };
 use chio_host_kernel::operation::{Operation, OperationId};
 use chio_host_kernel::receipt::SignedReceipt;
@@ -34,11 +34,14 @@ pub(super) struct Tables {
     pub(super) requests: Table<RequestKey, RequestRecord>,
     pub(super) holds: Table<String, Hold>,
     pub(super) counters: Table<CounterKey, Counter>,
+    /// How many calls hold a child's share of its parent's budget, by their counters.
+    pub(super) leases: Table<(CounterKey, CounterKey), u64>,
     pub(super) accounts: Table<String, Account>,
     pub(super) nonces: Table<NonceKey, NonceMark>,
     /// One row, or none before the first mark.
     pub(super) nonce_marks: Table<(), NonceMarks>,
     pub(super) reservations: Table<RuntimeReservation, OperationId>,
+    pub(super) approvals: Table<OperationId, ApprovalRecord>,
     pub(super) drafts: Table<OperationId, Vec<u8>>,
     pub(super) revocations: Table<String, u64>,
     pub(super) outputs: Table<OperationId, Vec<u8>>,
@@ -58,10 +61,12 @@ impl Tables {
             requests: Table::default(),
             holds: Table::default(),
             counters: Table::default(),
+            leases: Table::default(),
             accounts: Table::default(),
             nonces: Table::default(),
             nonce_marks: Table::default(),
             reservations: Table::default(),
+            approvals: Table::default(),
             drafts: Table::default(),
             revocations: Table::default(),
             outputs: Table::default(),
@@ -77,10 +82,12 @@ impl Tables {
         self.requests.commit();
         self.holds.commit();
         self.counters.commit();
+        self.leases.commit();
         self.accounts.commit();
         self.nonces.commit();
         self.nonce_marks.commit();
         self.reservations.commit();
+        self.approvals.commit();
         self.drafts.commit();
         self.revocations.commit();
         self.outputs.commit();
@@ -95,10 +102,12 @@ impl Tables {
         self.requests.roll_back();
         self.holds.roll_back();
         self.counters.roll_back();
+        self.leases.roll_back();
         self.accounts.roll_back();
         self.nonces.roll_back();
         self.nonce_marks.roll_back();
         self.reservations.roll_back();
+        self.approvals.roll_back();
         self.drafts.roll_back();
         self.revocations.roll_back();
         self.outputs.roll_back();
@@ -208,6 +217,20 @@ impl Rows for Tables {
         Ok(())
     }
 
+    fn lease_holders(&self, parent: &CounterKey, child: &CounterKey) -> Result<u64, Refused> {
+        Ok(self.leases.get(&(parent.clone(), child.clone())).copied().unwrap_or(0))
+    }
+
+    fn put_lease_holders(&mut self, parent: &CounterKey, child: &CounterKey, holders: u64) -> Result<(), Refused> {
+        let key = (parent.clone(), child.clone());
+        if holders == 0 {
+            self.leases.remove(&key);
+        } else {
+            self.leases.put(key, holders);
+        }
+        Ok(())
+    }
+
     fn account(&self, name: &str) -> Result<Option<Account>, Refused> {
         Ok(self.accounts.get(name).cloned())
     }
@@ -263,6 +286,15 @@ impl Rows for Tables {
 
     fn remove_reservation(&mut self, reservation: &RuntimeReservation) -> Result<(), Refused> {
         self.reservations.remove(reservation);
+        Ok(())
+    }
+
+    fn approval(&self, operation: &OperationId) -> Result<Option<ApprovalRecord>, Refused> {
+        Ok(self.approvals.get(operation).cloned())
+    }
+
+    fn put_approval(&mut self, operation: &OperationId, approval: &ApprovalRecord) -> Result<(), Refused> {
+        self.approvals.put(operation.clone(), approval.clone());
         Ok(())
     }
 

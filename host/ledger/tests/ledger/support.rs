@@ -131,7 +131,14 @@ pub(crate) fn end(record: &mut Operation, path: &[State], receipt: Option<&Signe
 }
 
 pub(crate) fn hold(record: &Operation, id: &str, claims: Vec<Claim>) -> Hold {
-    Hold { id: id.to_owned(), operation: record.id.clone(), claims, charge: None, state: HoldState::Held }
+    Hold {
+        id: id.to_owned(),
+        operation: record.id.clone(),
+        leases: Vec::new(),
+        claims,
+        charge: None,
+        state: HoldState::Held,
+    }
 }
 
 pub(crate) fn commit_hold(record: &Operation) -> Mutation {

@@ -2,13 +2,12 @@
 
 use chio_host_kernel::call::MAX_NAME;
 use chio_host_kernel::canonical::MAX_INTEGER;
-use chio_host_kernel::capability::{ANY, Constraint, Operation, Unmet};
+use chio_host_kernel::capability::{ANY, Constraint, Operation};
 use chio_host_kernel::money::Money;
 use serde_json::Value;
 
 use super::money::need_currency;
 use super::{is_name, named};
-use crate::feature::Feature;
 use crate::problem::{Located, quote};
 use crate::yaml::{Cursor, Fields};
 
@@ -40,28 +39,28 @@ pub(crate) enum CostCap {
     Money(Money),
 }
 
-pub(super) fn read(section: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -> Option<Vec<CapabilityEntry>> {
+pub(super) fn read(section: &Cursor<'_>) -> Option<Vec<CapabilityEntry>> {
     let entries = named(section, "a mapping of capabilities, such as default: { tools: [...] }")?;
     let read = |(name, cursor): (Located<String>, Cursor<'_>)| {
         cursor.fields("a mapping, such as { tools: [...] }", |f| {
-            let tools = f.need("tools", "a list of what the capability covers").and_then(|c| tools(&c, features));
+            let tools = f.need("tools", "a list of what the capability covers").and_then(|c| tools(&c));
             CapabilityEntry { name: name.value, grants: tools.unwrap_or_default() }
         })
     };
     Some(entries.into_iter().filter_map(read).collect())
 }
 
-fn tools(list: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -> Option<Vec<GrantEntry>> {
+fn tools(list: &Cursor<'_>) -> Option<Vec<GrantEntry>> {
     const EXAMPLE: &str = "{ server: hello, tool: hello_world, operations: [invoke], ttl: 300 }";
     let items = list.list(&format!("a list, such as [{EXAMPLE}]"))?;
     if items.is_empty() {
         list.refuse("covers nothing; name a tool, or remove the capability");
     }
-    let grant = |item: &Cursor<'_>| item.fields(&format!("a mapping, such as {EXAMPLE}"), |f| grant(f, features));
+    let grant = |item: &Cursor<'_>| item.fields(&format!("a mapping, such as {EXAMPLE}"), grant);
     Some(items.iter().filter_map(grant).collect())
 }
 
-fn grant(f: &mut Fields<'_, '_>, features: &mut Vec<Located<Feature>>) -> GrantEntry {
+fn grant(f: &mut Fields<'_, '_>) -> GrantEntry {
     GrantEntry {
         server: f.need("server", "a tool server's name, or \"*\"").and_then(|c| server(&c)),
         tool: f.need("tool", "a tool's name, or \"*\"").and_then(|c| tool(&c)),
@@ -71,13 +70,7 @@ fn grant(f: &mut Fields<'_, '_>, features: &mut Vec<Located<Feature>>) -> GrantE
         max_cost_per_invocation: f.take("max_cost_per_invocation").and_then(|c| cost_cap(&c)),
         max_total_cost: f.take("max_total_cost").and_then(|c| cost_cap(&c)),
         constraints: f.or("constraints", Vec::new(), |c| constraints(&c)),
-        dpop_required: f.or("dpop_required", false, |c| {
-            let required = c.boolean()?;
-            if required {
-                features.push(c.locate(Feature::ProofOfPossession));
-            }
-            Some(required)
-        }),
+        dpop_required: f.or("dpop_required", false, |c| c.boolean()),
     }
 }
 
@@ -146,10 +139,10 @@ fn constraint(item: &Cursor<'_>) -> Option<Constraint> {
         let value = f.or("value", Value::Null, |c| Some(c.json()));
         Some(Constraint { kind: kind?.to_owned(), value })
     })??;
-    // The kernel knows what it enforces. Asked with no arguments, it can only find the constraint itself at fault.
-    match constraint.admit(&[]) {
-        Ok(()) | Err(Unmet::Violated(_)) => Some(constraint),
-        Err(unmet @ (Unmet::Unknown(_) | Unmet::Value(..))) => {
+    // The kernel knows what it enforces.
+    match constraint.check() {
+        Ok(()) => Some(constraint),
+        Err(unmet) => {
             item.refuse(unmet.to_string());
             None
         }

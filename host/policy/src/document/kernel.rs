@@ -1,10 +1,15 @@
 //! `kernel`: what holds for every call.
 
-use crate::policy::{Deadlines, DurableAdmission, KernelPolicy, NoncePolicy, Retention};
+use chio_host_kernel::capability::MAX_CHAIN;
+
+use super::public_key;
+use crate::policy::{ApprovalPolicy, Deadlines, DurableAdmission, KernelPolicy, NoncePolicy, Retention};
 use crate::yaml::{Cursor, Fields};
 
 /// The longest lifetime of a capability that a policy can allow: a leap year.
 const MAX_TTL_SECS: u64 = 366 * 24 * 3600;
+/// The longest that a call can wait for a human: 30 days.
+const MAX_APPROVAL_MS: u64 = 30 * 24 * 3600 * 1000;
 /// The longest deadline of a stage: a day.
 const MAX_DEADLINE_MS: u64 = 24 * 3600 * 1000;
 
@@ -20,7 +25,7 @@ pub(super) fn read(section: Option<Cursor<'_>>) -> (KernelPolicy, Option<u64>) {
             Some(cursor) => cursor.integer(1..=MAX_TTL_SECS),
             None => Some(default.max_capability_ttl_secs),
         };
-        let depth = f.or("delegation_depth_limit", 0, |c| c.integer(0..=64));
+        let depth = f.or("delegation_depth_limit", 0, |c| c.integer(0..=MAX_CHAIN as u64));
         let kernel = KernelPolicy {
             max_capability_ttl_secs: ttl.unwrap_or(default.max_capability_ttl_secs),
             delegation_depth_limit: u32::try_from(depth).unwrap_or(0),
@@ -28,6 +33,7 @@ pub(super) fn read(section: Option<Cursor<'_>>) -> (KernelPolicy, Option<u64>) {
             durable_admission: f.or("durable_admission", default.durable_admission, |c| {
                 c.choice(&[("side_effecting", DurableAdmission::SideEffecting), ("all", DurableAdmission::All)])
             }),
+            approvals: approvals(f),
             nonce: nonce(f),
             deadlines: deadlines(f),
             retention: retention(f),
@@ -35,6 +41,23 @@ pub(super) fn read(section: Option<Cursor<'_>>) -> (KernelPolicy, Option<u64>) {
         (kernel, ttl)
     });
     read.unwrap_or((default, None))
+}
+
+fn approvals(f: &mut Fields<'_, '_>) -> ApprovalPolicy {
+    let default = ApprovalPolicy::default();
+    f.or("approvals", default, |section| {
+        section.fields("a mapping, such as { approvers: [PUBLIC KEY], ttl: 1h }", |f| ApprovalPolicy {
+            approvers: f.or("approvers", Vec::new(), |c| approvers(&c)),
+            ttl_secs: f.or("ttl", ApprovalPolicy::default().ttl_secs, |c| {
+                c.duration_ms(1000..=MAX_APPROVAL_MS).map(|ms| ms / 1000)
+            }),
+        })
+    })
+}
+
+fn approvers(list: &Cursor<'_>) -> Option<Vec<String>> {
+    let keys = list.list("a list of public keys, each 64 lower-case hex digits")?;
+    Some(keys.iter().filter_map(public_key).collect())
 }
 
 fn nonce(f: &mut Fields<'_, '_>) -> NoncePolicy {

@@ -58,7 +58,7 @@ impl Document {
         self.hooks = f.or("hooks", Vec::new(), |c| plugins::read(&c, Role::OutputHook, features));
         self.servers = f.or("servers", Vec::new(), |c| servers::read(&c, features));
         self.accounts = f.or("accounts", Vec::new(), |c| money::accounts(&c));
-        self.capabilities = f.or("capabilities", Vec::new(), |c| capabilities::read(&c, features));
+        self.capabilities = f.or("capabilities", Vec::new(), |c| capabilities::read(&c));
     }
 }
 

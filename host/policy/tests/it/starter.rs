@@ -101,7 +101,7 @@ fn the_example_loads_with_everything_it_says() {
     let grant = &policy.capabilities[0].grants[0].grant;
     assert_eq!(grant.max_invocations, Some(100));
     assert_eq!(grant.max_total_cost.as_ref().map(ToString::to_string).as_deref(), Some("500 USD"));
-    assert_eq!(grant.constraints[1].reservation().unwrap().unwrap().to_string(), "destructive_lease lease-1");
+    assert_eq!(grant.constraints[1].reservation().unwrap().to_string(), "destructive_lease lease-1");
     assert_eq!(server.price.as_ref().and_then(|p| p.max_reported), Some(3));
     assert_eq!(policy.dir, project.path("conf").canonicalize().unwrap());
 }
