@@ -31,6 +31,7 @@ pub struct NativeServer {
     fuel: u64,
     cost: Option<Money>,
     children: Vec<SignedReceipt>,
+    calls: Vec<(String, String, Value)>,
     answer: Box<Answer>,
 }
 
@@ -76,6 +77,7 @@ impl NativeServer {
             fuel: 0,
             cost: None,
             children: Vec::new(),
+            calls: Vec::new(),
             answer: Box::new(answer),
         }
     }
@@ -96,6 +98,13 @@ impl NativeServer {
     #[must_use]
     pub fn nesting(self, children: Vec<SignedReceipt>) -> Self {
         Self { children, ..self }
+    }
+
+    /// It calls another tool before it answers, and answers with what that came to under `called`.
+    #[must_use]
+    pub fn calling(mut self, server: &str, tool: &str, arguments: Value) -> Self {
+        self.calls.push((server.to_owned(), tool.to_owned(), arguments));
+        self
     }
 
     /// It takes so much fuel, and reports this cost.
@@ -143,8 +152,19 @@ impl ToolServer for NativeServer {
         }
         let answer = (self.answer)(invocation.snapshot.arguments.value());
         let cost = self.cost.clone();
-        let output = answer.map(|value| ToolOutput { value, format: OutputFormat::Json, cost });
+        let mut output = answer.map(|value| ToolOutput { value, format: OutputFormat::Json, cost });
         Box::pin(async move {
+            let mut called = Vec::new();
+            for (server, tool, arguments) in self.calls.clone() {
+                let nested = invocation.nested.clone().expect("a kernel is behind the call");
+                called.push(match nested.invoke(server, tool, arguments).await {
+                    Ok(output) => json!({ "ok": output.value, "receipt_id": output.receipt_id }),
+                    Err(error) => json!({ "error": format!("{error:?}") }),
+                });
+            }
+            if let (Ok(output), false) = (&mut output, called.is_empty()) {
+                output.value["called"] = called.into();
+            }
             pause(self.pauses).await;
             ToolRan { entry: Entry::Entered, ran: Ran { outcome: Ok(output), fuel: self.fuel } }
         })

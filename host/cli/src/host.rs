@@ -9,7 +9,8 @@ use chio_host_kernel::canonical;
 use chio_host_kernel::failpoint::{Action, Failpoints};
 use chio_host_kernel::ports::{BoxFuture, Clock};
 use chio_host_kernel::{
-    AccountSettings, ApprovalSettings, DurableAdmission, Kernel, Ledgers, NonceSettings, Outputs, Plugins, Settings,
+    AccountSettings, ApprovalSettings, DurableAdmission, Kernel, Ledgers, NestedTarget, NonceSettings, Outputs,
+    Plugins, Settings,
 };
 use chio_host_ledger::{MemoryLedger, SupervisedLedger};
 use chio_host_policy::{self as policy, Policy};
@@ -232,6 +233,7 @@ fn settings(policy: &Policy, issuer: &str, agent: &str) -> Settings {
         },
         nonce: NonceSettings { require: kernel.nonce.require, ttl_secs: kernel.nonce.ttl_secs },
         prices: prices.collect(),
+        nested: policy.servers.iter().map(|s| (s.plugin.name.clone(), nested(s))).collect(),
         accounts: policy.accounts.iter().map(account).collect(),
         failpoints: failpoints(),
         max_capability_ttl: kernel.max_capability_ttl_secs,
@@ -244,6 +246,11 @@ fn settings(policy: &Policy, issuer: &str, agent: &str) -> Settings {
         outputs: if kernel.retention.keep_outputs { Outputs::Kept } else { Outputs::ReleasedOnce },
         ..Settings::new(policy.policy_hash.clone(), vec![issuer.to_owned()])
     }
+}
+
+fn nested(server: &policy::Server) -> Vec<NestedTarget> {
+    let target = |invoke: &policy::Invoke| NestedTarget { server: invoke.server.clone(), tool: invoke.tool.clone() };
+    server.invoke.iter().map(target).collect()
 }
 
 /// Runs the async part of a command.

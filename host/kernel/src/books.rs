@@ -136,6 +136,15 @@ impl Books {
         fresh: Option<&Fresh>,
         first: impl Iterator<Item = Mutation>,
     ) -> Result<(), LedgerError> {
+        if let Some(parent) = &draft.parent {
+            // It goes to the log with the call that it was made in, whose end brings it to the disk.
+            for mutation in first {
+                if let Mutation::AppendReceipt { receipt, .. } = mutation {
+                    parent.children.buffer(*receipt).map_err(too_many)?;
+                }
+            }
+            return parent.children.buffer(receipt.clone()).map_err(too_many);
+        }
         let bind = fresh.map(|fresh| Mutation::BindRequest {
             key: fresh.key.clone(),
             expected: fresh.expected.clone(),
@@ -206,6 +215,10 @@ impl Books {
             record: admission::request_record(record, outcome),
         })
     }
+}
+
+fn too_many(why: admission::TooManyChildren) -> LedgerError {
+    LedgerError::Unavailable(why.to_string())
 }
 
 /// Appends a receipt, with what a replay needs beside it.

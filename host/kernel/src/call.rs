@@ -10,6 +10,7 @@ use crate::canonical::{self, Bounds};
 use crate::capability::{CapabilityToken, Operation};
 use crate::facts::Fact;
 use crate::money::Money;
+use crate::nested::ParentCall;
 use crate::nonce::ExecutionNonce;
 use crate::proof::ProofOfPossession;
 use crate::reservation::RuntimeReservation;
@@ -230,6 +231,8 @@ pub struct Call {
     pub admission: AdmissionMetadata,
     /// How the caller is told of progress, and tells that it gave up.
     pub signals: Signals,
+    /// The call that it is made in, for one that a tool makes. Only the kernel makes those.
+    pub parent: Option<ParentCall>,
 }
 
 impl Call {
@@ -259,6 +262,7 @@ impl Call {
             mode: Mode::Call,
             admission: AdmissionMetadata::default(),
             signals: Signals::default(),
+            parent: None,
         })
     }
 }
@@ -285,6 +289,11 @@ impl Signals {
     /// Signals whose progress goes to `sink`, which must not block.
     pub fn with_progress(sink: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         Self { progress: Some(Arc::new(sink)), ..Self::default() }
+    }
+
+    /// The same cancellation, and progress that goes nowhere: for a call that is made inside another.
+    pub(crate) fn quiet(&self) -> Self {
+        Self { cancelled: self.cancelled.clone(), progress: None }
     }
 
     /// Tells the tool that the caller gave up.

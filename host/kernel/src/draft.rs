@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::call::{Call, Namespace};
 use crate::canonical;
+use crate::nested::ParentCall;
 use crate::operation::Operation;
 use crate::receipt::{Action, Evidence, RedactionMode};
 use crate::settle::Ending;
@@ -36,6 +37,9 @@ pub(crate) struct Draft {
     pub(crate) host: Value,
     /// What a replay of the log needs and the receipt does not hold.
     pub(crate) replay: Value,
+    /// The call that it is made in. Not kept: what is durable logs its own receipt.
+    #[serde(skip)]
+    pub(crate) parent: Option<ParentCall>,
 }
 
 /// A draft as it is kept, with the end once that is decided.
@@ -62,6 +66,10 @@ impl Draft {
         if let Some(index) = trail.grant_index {
             attribution["grant_index"] = index.into();
         }
+        let mut host = trail.notes();
+        if let Some(parent) = &call.parent {
+            host["parent"] = parent.shown();
+        }
         Self {
             timestamp: trail.now(),
             capability_id: token.id.clone(),
@@ -74,7 +82,8 @@ impl Draft {
             policy_hash: policy_hash.to_owned(),
             evidence: trail.evidence.clone(),
             attribution,
-            host: trail.notes(),
+            host,
+            parent: call.parent.clone(),
             replay: json!({
                 "capability": call.capability.to_json(),
                 "counters": trail.counters_seen(),
@@ -108,6 +117,7 @@ impl Draft {
             evidence: Vec::new(),
             attribution: Value::Null,
             host: json!({}),
+            parent: None,
             replay: Value::Null,
         }
     }

@@ -20,6 +20,7 @@ use crate::in_flight::Turn;
 use crate::kernel::{AccountSettings, DurableAdmission, Kernel};
 use crate::ledger::{Charge, Claim, CounterKey, Durability, LedgerError, Mutation, NonceKey, Refused, RequestKey};
 use crate::money::Money;
+use crate::nested::{Nest, ParentCall, may_hand_on};
 use crate::nonce::NonceError;
 use crate::operation::{Admission, Binding, Delivery, Kind, NonceRef, Operation, Requirements, State};
 use crate::park::{Resumed, nonce_error};
@@ -108,7 +109,7 @@ impl Kernel {
     /// # Errors
     /// Only where nothing could be signed: the ledger does not take it, or too many calls are under way. Every refusal is
     /// a [`Response`] with a receipt.
-    pub async fn evaluate(&self, call: &Call) -> Result<Response, KernelError> {
+    pub async fn evaluate(self: &Arc<Self>, call: &Call) -> Result<Response, KernelError> {
         let epoch = self.serving_epoch()?;
         let mut trail = Trail::begin(&*self.books.clock);
         let settings = &self.books.settings;
@@ -149,10 +150,17 @@ impl Kernel {
     }
 
     /// Steps 1 to 6.
-    async fn mediate(&self, call: &Call, underway: &mut Underway, trail: &mut Trail) -> Result<Progress, Stopped> {
+    async fn mediate(
+        self: &Arc<Self>,
+        call: &Call,
+        underway: &mut Underway,
+        trail: &mut Trail,
+    ) -> Result<Progress, Stopped> {
         let admitted = self.admit(call, trail)?; // 1
         let judgement = self.judge(&admitted, trail).await?; // 2
-        let waits_in_vain = !matches!(call.mode, Mode::Call) || self.books.settings.approvals.approvers.is_empty();
+        let waits_in_vain = !matches!(call.mode, Mode::Call)
+            || call.parent.is_some()
+            || self.books.settings.approvals.approvers.is_empty();
         if let Some((asker, reason)) = judgement.asks.first()
             && waits_in_vain
         {
@@ -177,8 +185,9 @@ impl Kernel {
                 return Ok(Progress::Parked(self.park(underway).await?));
             }
         }
-        let tool = self.commit_and_dispatch(call, &admitted, underway.guard(), trail).await?; // 5
-        match self.settle(call, &admitted, tool, underway, trail).await? {
+        let deadline = self.tool_deadline(call, &admitted);
+        let tool = self.commit_and_dispatch(call, &admitted, deadline, underway.guard(), trail).await?; // 5
+        match self.settle(call, &admitted, tool, deadline, underway, trail).await? {
             Some(withheld) => Ok(Progress::Parked(withheld)),
             None => Ok(Progress::Settled),
         } // 6
@@ -186,6 +195,7 @@ impl Kernel {
 
     /// Step 1: the token is good now, not revoked, and one grant of it covers the call.
     fn admit<'c>(&self, call: &'c Call, trail: &mut Trail) -> Result<Admitted<'c>, Stopped> {
+        self.admit_nested(call)?;
         let body = call.capability.body();
         verify::in_time(&call.capability, trail.now(), self.books.settings.max_capability_ttl)?;
         if let Some(denial) = verify::revoked(&call.capability, &*self.books.ledgers.durable)? {
@@ -195,6 +205,7 @@ impl Kernel {
         let budget = Budget::of(call)?;
         let (grant_index, grant) = (budget.grant_index(), budget.grant());
         trail.grant_index = Some(grant_index);
+        may_hand_on(call, grant)?;
         let server = self.plugins.servers.get(&call.server);
         let server = server.filter(|s| s.tools().iter().any(|t| t.name == call.tool));
         let server = server.ok_or_else(|| Denial::NotRegistered { tool: call.tool.clone() })?.clone();
@@ -216,7 +227,7 @@ impl Kernel {
             facts,
             exposure,
             time: trail.now(),
-            depth: 0,
+            depth: call.parent.as_ref().map_or(0, ParentCall::depth),
         });
         trail.stage("admit", &*self.books.clock);
         Ok(Admitted { snapshot, grant, budget, server, proof })
@@ -344,6 +355,7 @@ impl Kernel {
         reservations.sort();
         reservations.dedup();
         let nonce = self.books.settings.nonce;
+        let parks = nonce.require && call.parent.is_none();
         let now = self.books.now();
         let is_durable = self.books.is_durable(guard.operation());
         // Marks that are gone make every nonce suspect that expires before them, so after a clock that stood ahead this one
@@ -360,7 +372,8 @@ impl Kernel {
             approval,
             reservations,
             nonce: if is_durable { Some(minted(self.books.new_id("nonce-")?)) } else { None },
-            reserve_nonce_at: (!nonce.require).then_some(now),
+            // A tool that calls another is handed no nonce to come back with.
+            reserve_nonce_at: (!parks).then_some(now),
         };
         let held = admission::hold(guard.operation(), wanted).await;
         trail.stage("hold", &*self.books.clock);
@@ -373,7 +386,7 @@ impl Kernel {
             NotHeld::Ledger(error) => Stopped::from(error),
         })?;
         self.books.failpoint("hold.after").await;
-        Ok(nonce.require)
+        Ok(parks)
     }
 
     /// Whether the hold of a check's call could be paid for now.
@@ -420,29 +433,37 @@ impl Kernel {
 
     /// Step 5: the commit, and the tool.
     async fn commit_and_dispatch(
-        &self,
+        self: &Arc<Self>,
         call: &Call,
         admitted: &Admitted<'_>,
+        deadline: Duration,
         guard: &mut PostAdmissionDropGuard,
         trail: &mut Trail,
     ) -> Result<ToolRan, Stopped> {
+        let operation_id = guard.operation().record.id.to_string();
+        let children = guard.owned().children.clone();
+        let nest = Nest::new(self, call, &admitted.snapshot, &operation_id, deadline, &children);
         let invocation = Invocation {
             snapshot: admitted.snapshot.clone(),
-            operation_id: guard.operation().record.id.to_string(),
-            deadline: self.tool_deadline(admitted),
+            operation_id,
+            deadline,
             signals: call.signals.clone(),
-            children: guard.owned().children.clone(),
+            nested: Some(Arc::new(nest)),
+            children: children.clone(),
         };
         let tool = admission::dispatch(guard, &*admitted.server, invocation, &self.books).await?;
+        // One that was stopped may have left a nested call behind, which is being unwound.
+        children.settled().await;
         self.books.failpoint("tool.after").await;
         trail.ran(admitted.server.component(), tool.ran.fuel);
         trail.stage("tool", &*self.books.clock);
         Ok(tool)
     }
 
-    fn tool_deadline(&self, admitted: &Admitted<'_>) -> Duration {
-        let own = admitted.server.deadline();
-        self.books.settings.tool_deadline.map_or(own, |limit| limit.min(own))
+    fn tool_deadline(&self, call: &Call, admitted: &Admitted<'_>) -> Duration {
+        let left = call.parent.as_ref().map(|parent| parent.time_left(self.books.clock.monotonic_us()));
+        let limits = left.into_iter().chain(self.books.settings.tool_deadline);
+        limits.fold(admitted.server.deadline(), Duration::min)
     }
 
     /// Step 6: what may be released of what the tool returned, and what it cost, stored before it is signed.
@@ -451,6 +472,7 @@ impl Kernel {
         call: &Call,
         admitted: &Admitted<'_>,
         tool: ToolRan,
+        deadline: Duration,
         underway: &mut Underway,
         trail: &mut Trail,
     ) -> Result<Option<Box<Response>>, Stopped> {
@@ -461,8 +483,7 @@ impl Kernel {
         // What was set aside, which a policy that changed while the call was parked may not say any more.
         let held = guard.operation().record.admission.exposure.clone();
         let cost = held.as_ref().map(|held| settle::cost(&tool, held, self.books.settings.prices.get(&call.server)));
-        let deadline_ms = self.tool_deadline(admitted).as_millis();
-        let ending = match settle::answer(tool, admitted.snapshot.effect_class, deadline_ms) {
+        let ending = match settle::answer(tool, admitted.snapshot.effect_class, deadline.as_millis()) {
             Answer::Output(output) => self.inspect(call, admitted, output, trail).await?,
             Answer::Error { message, code } => {
                 let inspected = hooks::run(&self.plugins.hooks, &admitted.snapshot, message.into(), trail).await;

@@ -16,9 +16,13 @@ use crate::in_flight::InFlight;
 use crate::keys::Keypair;
 use crate::ledger::Ledger;
 use crate::money::Money;
+use crate::nested::NestedTarget;
 use crate::ports::{Clock, Guard, OutputHook, ToolServer};
 use crate::response::{DirectDispatchUnavailable, KernelError};
 use crate::verify::VerifiedTokens;
+
+/// How deep nested calls go where nothing says less; the sandbox keeps places for so many levels.
+pub const MAX_NESTED_DEPTH: u32 = 4;
 
 /// The most calls under way at one time.
 const MAX_IN_FLIGHT: usize = 4096;
@@ -42,6 +46,10 @@ pub struct Settings {
     pub outputs: Outputs,
     /// Through how many hands a capability may go.
     pub delegation_depth_limit: u32,
+    /// What the tools of a server may call, by its name.
+    pub nested: BTreeMap<String, Vec<NestedTarget>>,
+    /// How deep calls may be made inside others.
+    pub nested_depth_limit: u32,
     /// Who may approve.
     pub approvals: ApprovalSettings,
     /// Execution nonces.
@@ -69,6 +77,8 @@ impl Settings {
             tool_deadline: None,
             outputs: Outputs::default(),
             delegation_depth_limit: 0,
+            nested: BTreeMap::new(),
+            nested_depth_limit: MAX_NESTED_DEPTH,
             approvals: ApprovalSettings::default(),
             nonce: NonceSettings::default(),
             prices: BTreeMap::new(),

@@ -39,6 +39,7 @@ mod kernel;
 pub mod keys;
 pub mod ledger;
 pub mod money;
+mod nested;
 pub mod nonce;
 pub mod operation;
 mod operator;
@@ -56,6 +57,8 @@ mod verify;
 pub use approvals::{Decided, WaitingApproval};
 pub use cost::Price;
 pub use kernel::{
-    AccountSettings, ApprovalSettings, DurableAdmission, Kernel, Ledgers, NonceSettings, Outputs, Plugins, Settings,
+    AccountSettings, ApprovalSettings, DurableAdmission, Kernel, Ledgers, MAX_NESTED_DEPTH, NonceSettings, Outputs,
+    Plugins, Settings,
 };
+pub use nested::{NestedTarget, ParentCall};
 pub use operator::{Resolution, Unresolved};

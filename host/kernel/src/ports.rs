@@ -226,7 +226,7 @@ pub struct Hints {
 }
 
 /// What a tool is run with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Invocation {
     /// The call.
     pub snapshot: Arc<Snapshot>,
@@ -238,6 +238,49 @@ pub struct Invocation {
     pub signals: Signals,
     /// Where the receipts of nested calls go that had nothing durable of their own.
     pub children: ChildReceipts,
+    /// The way to other tools; none where there is no kernel behind the call.
+    pub nested: Option<Arc<dyn NestedCalls>>,
+}
+
+impl std::fmt::Debug for Invocation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Invocation")
+            .field("snapshot", &self.snapshot)
+            .field("operation_id", &self.operation_id)
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a nested call returned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NestedOutput {
+    /// The released output.
+    pub value: Value,
+    /// Its receipt.
+    pub receipt_id: String,
+}
+
+/// Why a nested call returned nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NestedError {
+    /// Refused, and its tool was never entered: the receipt's reason.
+    Denied(String),
+    /// It would wait for a human, which a tool cannot: the reason.
+    Pending(String),
+    /// Its tool was entered and failed, or nobody knows: the reason.
+    Failed(String),
+}
+
+/// Calls to other tools, made by a tool while it runs. Each is mediated like any other.
+pub trait NestedCalls: Send + Sync {
+    /// Makes one, and waits for it. Dropping the future is a drop like any other.
+    fn invoke(
+        &self,
+        server: String,
+        tool: String,
+        arguments: Value,
+    ) -> BoxFuture<'_, Result<NestedOutput, NestedError>>;
 }
 
 /// How a tool returned its value.

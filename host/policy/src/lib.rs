@@ -29,8 +29,8 @@ pub use limits::{Defaults, Limits};
 pub use load::{load, load_str};
 pub use manifest::Manifest;
 pub use policy::{
-    Access, Account, CapabilityTemplate, Component, Deadlines, DurableAdmission, KernelPolicy, NoncePolicy, Origin,
-    Plugin, Policy, Preopen, Retention, Server, TemplateGrant,
+    Access, Account, CapabilityTemplate, Component, Deadlines, DurableAdmission, Invoke, KernelPolicy, NoncePolicy,
+    Origin, Plugin, Policy, Preopen, Retention, Server, TemplateGrant,
 };
 pub use problem::{MAX_PROBLEMS, Problem, Problems};
 pub use protected::{Exposure, Protected};

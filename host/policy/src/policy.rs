@@ -188,11 +188,23 @@ pub struct Server {
     pub plugin: Plugin,
     /// The folders it may open: what its manifest asks and the policy grants.
     pub files: Vec<Preopen>,
+    /// What its tools may call themselves.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub invoke: Vec<Invoke>,
     /// What its calls cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
     /// For each tool, which argument is what: the manifest's word, save where the policy says otherwise.
     pub arguments: BTreeMap<String, Vec<ArgumentFact>>,
+}
+
+/// A tool that the tools of a server may call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Invoke {
+    /// The server, one of the policy's.
+    pub server: String,
+    /// The tool's name, or `*`.
+    pub tool: String,
 }
 
 /// What a tool server may do in a folder.

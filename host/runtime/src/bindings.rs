@@ -34,7 +34,10 @@ pub(crate) mod server {
     wasmtime::component::bindgen!({
         path: "../../wit",
         world: "tool-server",
-        imports: { default: trappable },
+        imports: {
+            "chio:plugin/nested.invoke": async | trappable,
+            default: trappable,
+        },
         exports: { default: async },
         with: {
             "chio:plugin/configuration": super::guard::chio::plugin::configuration,

@@ -86,7 +86,7 @@ impl WasmGuard {
 
     async fn judge(&self, call: &Snapshot, counters: &[CounterView]) -> Ran<Verdict> {
         let run = self.run();
-        let Some(_place) = self.pure.turnstile.enter(Instant::now() + run.deadline).await else {
+        let Some(_place) = self.pure.turnstile.enter(Instant::now() + run.deadline, call.depth).await else {
             return Ran { outcome: Err(no_place(run.limits, run.deadline)), fuel: 0 };
         };
         let mut store = match run.store(self.pure.places.engine(), self.pure.state()) {

@@ -57,7 +57,7 @@ impl WasmHook {
 
     async fn judge(&self, call: &Snapshot, output: &str) -> Ran<HookVerdict> {
         let run = self.run();
-        let Some(_place) = self.pure.turnstile.enter(Instant::now() + run.deadline).await else {
+        let Some(_place) = self.pure.turnstile.enter(Instant::now() + run.deadline, call.depth).await else {
             return Ran { outcome: Err(no_place(run.limits, run.deadline)), fuel: 0 };
         };
         let mut store = match run.store(self.pure.places.engine(), self.pure.state()) {

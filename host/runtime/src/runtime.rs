@@ -9,7 +9,7 @@ use crate::cache::{CompiledCache, EntryName};
 use crate::error::{LoadError, one_line};
 use crate::inspect::{Inspection, inspect};
 use crate::limits::Limits;
-use crate::places::Places;
+use crate::places::{Places, in_all};
 use crate::ticker::Ticker;
 
 /// How much memory each place of the pool keeps for the next run, in bytes: all that an ordinary guest dirties.
@@ -30,7 +30,8 @@ const ON_DEMAND_PLACES: u32 = 16;
 /// How a runtime is made.
 #[derive(Debug)]
 pub struct RuntimeConfig {
-    /// How many runs may go on at the same time, of all plugins together. Each reserves 4 GiB of addresses (not of memory).
+    /// How many runs may go on at the same time, of all plugins together, and half as many again for calls that tools make.
+    /// Each reserves 4 GiB of addresses (not of memory).
     pub places: u32,
     /// Where compiled code is kept. Without it every start compiles every component.
     pub cache: Option<CompiledCache>,
@@ -158,7 +159,7 @@ fn settings() -> Config {
 }
 
 fn pool(places: u32) -> PoolingAllocationConfig {
-    let slots = places.saturating_add(HEADROOM);
+    let slots = in_all(places).saturating_add(HEADROOM);
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(slots)
         .total_core_instances(slots.saturating_mul(POOL_CORE_INSTANCES))

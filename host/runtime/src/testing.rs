@@ -142,6 +142,7 @@ pub(crate) fn snapshot() -> Snapshot {
 /// An invocation of it, with this much time left.
 pub(crate) fn invocation(deadline: std::time::Duration, signals: Signals) -> Invocation {
     Invocation {
+        nested: None,
         snapshot: Arc::new(snapshot()),
         operation_id: "operation".to_owned(),
         deadline,

@@ -84,7 +84,8 @@ fn server(cursor: &Cursor<'_>) -> Option<Located<String>> {
     Some(cursor.locate(name.to_owned()))
 }
 
-fn tool(cursor: &Cursor<'_>) -> Option<String> {
+/// A tool's name, or [`ANY`].
+pub(super) fn tool(cursor: &Cursor<'_>) -> Option<String> {
     let name = cursor.text("a tool's name")?;
     if name.is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
         cursor.refuse(format!("is no usable tool name; 1 to {MAX_NAME} bytes without control characters are"));

@@ -16,7 +16,7 @@ use crate::yaml::{self, Cursor, Fields};
 
 pub(crate) use capabilities::{CapabilityEntry, CostCap, GrantEntry};
 pub(crate) use plugins::{PluginEntry, Source};
-pub(crate) use servers::{FileGrant, ServerEntry};
+pub(crate) use servers::{FileGrant, InvokeGrant, ServerEntry};
 
 /// A policy file that was read and whose shape is right. [`crate::load()`] makes a [`crate::Policy`] of one.
 #[derive(Debug, Default)]

@@ -6,6 +6,7 @@ use chio_host_kernel::Price;
 use chio_host_kernel::facts::{ArgumentFact, normalise};
 use serde_json::Value;
 
+use super::capabilities::tool;
 use super::plugins::{Common, Source, common};
 use super::{money, named, path};
 use crate::feature::Feature;
@@ -24,8 +25,23 @@ pub(crate) struct ServerEntry {
     pub(crate) limits: LimitOverrides,
     pub(crate) signer: Option<String>,
     pub(crate) files: Vec<FileGrant>,
+    pub(crate) invoke: Vec<InvokeGrant>,
     pub(crate) price: Option<Located<Price>>,
     pub(crate) arguments: BTreeMap<String, Vec<ArgumentFact>>,
+}
+
+/// A tool that a server's tools may call, as written.
+#[derive(Debug)]
+pub(crate) struct InvokeGrant {
+    pub(crate) server: Located<String>,
+    pub(crate) tool: String,
+}
+
+/// What a server is granted, as written.
+#[derive(Debug, Default)]
+struct Permissions {
+    files: Vec<FileGrant>,
+    invoke: Vec<InvokeGrant>,
 }
 
 /// One folder that a server is granted, as written.
@@ -42,13 +58,15 @@ pub(super) fn read(section: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -
     let read = |(name, cursor): (Located<String>, Cursor<'_>)| {
         cursor.fields("a mapping, such as { component: builtin:files }", |f| {
             let Common { source, config, limits, signer } = common(f, features);
+            let Permissions { files, invoke } = f.or("permissions", Permissions::default(), |c| permissions(&c));
             ServerEntry {
                 name,
                 source,
                 config,
                 limits,
                 signer,
-                files: f.or("permissions", Vec::new(), |c| permissions(&c)),
+                files,
+                invoke,
                 price: f.take("price").and_then(|c| money::price(&c)),
                 arguments: f.or("arguments", BTreeMap::new(), |c| arguments(&c)),
             }
@@ -57,16 +75,32 @@ pub(super) fn read(section: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -
     Some(entries.into_iter().filter_map(read).collect())
 }
 
-fn permissions(section: &Cursor<'_>) -> Option<Vec<FileGrant>> {
+fn permissions(section: &Cursor<'_>) -> Option<Permissions> {
     section.fields("a mapping, such as { files: [{ path: ./workspace, access: read }] }", |f| {
         refuse_unenforced(f);
-        f.or("files", Vec::new(), |c| {
+        let files = f.or("files", Vec::new(), |c| {
             let items = c.list("a list, such as [{ path: ./workspace, access: read }]")?;
             let grants: Vec<FileGrant> = items.iter().filter_map(file_grant).collect();
             refuse_twins(&grants, section);
             Some(grants)
-        })
+        });
+        let invoke = f.or("invoke", Vec::new(), |c| {
+            let items = c.list("a list, such as [{ server: hello, tool: hello_world }]")?;
+            Some(items.iter().filter_map(invoke_grant).collect())
+        });
+        Permissions { files, invoke }
     })
+}
+
+fn invoke_grant(item: &Cursor<'_>) -> Option<InvokeGrant> {
+    item.fields("a mapping, such as { server: hello, tool: hello_world }", |f| {
+        let server = f.need("server", "a tool server's name").and_then(|c| {
+            let name = c.text("a tool server's name")?;
+            Some(c.locate(name.to_owned()))
+        });
+        let tool = f.need("tool", "a tool's name, or \"*\"").and_then(|c| tool(&c));
+        Some(InvokeGrant { server: server?, tool: tool? })
+    })?
 }
 
 fn file_grant(item: &Cursor<'_>) -> Option<FileGrant> {

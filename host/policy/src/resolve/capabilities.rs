@@ -18,7 +18,8 @@ impl Context<'_> {
         servers: &mut Vec<Server>,
     ) -> Option<Vec<CapabilityTemplate>> {
         let grants = || document.capabilities.iter().flat_map(|capability| &capability.grants);
-        for server in grants().filter_map(|grant| grant.server.as_ref()) {
+        let invoked = document.servers.iter().flat_map(|server| &server.invoke).map(|invoke| &invoke.server);
+        for server in grants().filter_map(|grant| grant.server.as_ref()).chain(invoked) {
             self.find_server(server, document, servers);
         }
         let mut templates = Vec::new();

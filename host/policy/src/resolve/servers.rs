@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::Context;
 use super::components::Asked;
-use crate::document::ServerEntry;
-use crate::policy::{Component, Plugin, Server};
+use crate::document::{InvokeGrant, ServerEntry};
+use crate::policy::{Component, Invoke, Plugin, Server};
 
 impl Context<'_> {
     pub(super) fn servers(&mut self, entries: &[ServerEntry]) -> Vec<Server> {
@@ -36,6 +36,7 @@ impl Context<'_> {
                 signer: entry.signer.clone(),
             },
             files,
+            invoke: entry.invoke.iter().map(invoke).collect(),
             price: entry.price.as_ref().map(|price| price.value.clone()),
             arguments: described(&asked, &entry.arguments),
         })
@@ -53,10 +54,15 @@ impl Context<'_> {
                 signer: None,
             },
             files: Vec::new(),
+            invoke: Vec::new(),
             price: None,
             arguments: described(&asked, &BTreeMap::new()),
         })
     }
+}
+
+fn invoke(grant: &InvokeGrant) -> Invoke {
+    Invoke { server: grant.server.value.clone(), tool: grant.tool.clone() }
 }
 
 /// What the manifest says of arguments; of the same one, the policy has the last word.

@@ -1,7 +1,8 @@
 //! What a tool can tell the host and ask it while it works.
 
 use chio_host_kernel::call::Progress;
-use chio_host_kernel::canonical::printable;
+use chio_host_kernel::canonical::{self, Bounds, printable};
+use chio_host_kernel::ports::{NestedError, NestedOutput};
 
 use super::state::ToolState;
 use crate::answer::{MAX_MESSAGE, MAX_REASON};
@@ -62,12 +63,27 @@ impl host::Host for ToolState {
 }
 
 impl nested::Host for ToolState {
-    fn invoke(
+    async fn invoke(
         &mut self,
-        _server: String,
-        _tool: String,
-        _arguments: String,
+        server: String,
+        tool: String,
+        arguments: String,
     ) -> wasmtime::Result<Result<nested::InvokeOutput, nested::InvokeError>> {
-        Ok(Err(nested::InvokeError::Denied("nested calls are not enabled in this host".to_owned())))
+        let denied = |why: String| Ok(Err(nested::InvokeError::Denied(why)));
+        let Some(nested) = self.nested.clone() else {
+            return denied("no other tool can be called from here".to_owned());
+        };
+        let arguments = match canonical::parse(arguments.as_bytes(), Bounds::ARGUMENTS) {
+            Ok(arguments) => arguments,
+            Err(error) => return denied(format!("the arguments are not acceptable JSON: {error}")),
+        };
+        Ok(match nested.invoke(server, tool, arguments).await {
+            Ok(NestedOutput { value, receipt_id }) => {
+                Ok(nested::InvokeOutput { value: canonical::to_string(&value), receipt_id })
+            }
+            Err(NestedError::Denied(why)) => Err(nested::InvokeError::Denied(why)),
+            Err(NestedError::Pending(why)) => Err(nested::InvokeError::Pending(why)),
+            Err(NestedError::Failed(why)) => Err(nested::InvokeError::Failed(why)),
+        })
     }
 }

@@ -127,7 +127,11 @@ impl WasmToolServer {
             return Err(late());
         }
         let until = now + deadline;
-        let place = self.turnstile.enter(until).await.ok_or_else(|| no_place(&self.limits, deadline))?;
+        let place = self
+            .turnstile
+            .enter(until, invocation.snapshot.depth)
+            .await
+            .ok_or_else(|| no_place(&self.limits, deadline))?;
         if Instant::now() >= until {
             return Err(late());
         }

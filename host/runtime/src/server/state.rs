@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chio_host_kernel::call::Signals;
-use chio_host_kernel::ports::{Fault, Invocation, Stop};
+use chio_host_kernel::ports::{Fault, Invocation, NestedCalls, Stop};
 use wasmtime::component::{HasSelf, Linker};
 use wasmtime_wasi::{FsPerms, ResourceTable, WasiCtx, WasiCtxView, WasiView};
 
@@ -28,6 +28,7 @@ pub(super) struct ToolState {
     table: ResourceTable,
     pub(super) config: Arc<str>,
     pub(super) signals: Signals,
+    pub(super) nested: Option<Arc<dyn NestedCalls>>,
     pub(super) log: Budget,
     pub(super) who: Arc<Who>,
 }
@@ -50,6 +51,7 @@ impl ToolState {
             log: meter.budget(limits.log_bytes, Stop::LogBytes),
             config: server.config.clone(),
             signals: invocation.signals.clone(),
+            nested: invocation.nested.clone(),
             meter,
             wasi,
             table,

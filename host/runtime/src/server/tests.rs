@@ -61,7 +61,7 @@ async fn what_ends_a_call_before_its_instance_leaves_it_never_entered() {
     };
     let past = server.run(invocation(Duration::ZERO, Signals::default())).await;
     assert_eq!(stopped(past), Stop::Deadline);
-    let place = server.turnstile.enter(Instant::now()).await.unwrap();
+    let place = server.turnstile.enter(Instant::now(), 0).await.unwrap();
     let full = server.run(invocation(Duration::from_millis(1), Signals::default())).await;
     assert_eq!(stopped(full), Stop::Concurrency);
     drop(place);
@@ -162,7 +162,7 @@ async fn a_nested_call_is_denied_and_makes_its_server_side_effecting() {
     assert_eq!(server.effect_class(), EffectClass::SideEffecting);
     let ran = server.run(invocation(ENOUGH, Signals::default())).await;
     let error = ran.ran.outcome.unwrap().unwrap_err();
-    assert!(format!("{error:?}").contains("nested calls are not enabled"), "{error:?}");
+    assert!(format!("{error:?}").contains("no other tool can be called from here"), "{error:?}");
 }
 
 #[tokio::test]
