@@ -12,7 +12,7 @@ use chio_host_kernel::capability::{ANY, CapabilityBody, CapabilityToken, Grant, 
 use chio_host_kernel::facts::{self, ArgumentFact, ArgumentKind};
 use chio_host_kernel::keys::Keypair;
 use chio_host_kernel::ledger::{Durability, Ledger, Mutation, Transition};
-use chio_host_kernel::ports::{Clock, Guard, OutputHook, ToolServer};
+use chio_host_kernel::ports::{Clock, Guard, OutputHook, PaymentRail, ToolServer};
 use chio_host_kernel::receipt;
 use chio_host_kernel::response::Response;
 use chio_host_kernel::{Kernel, Ledgers, Outputs, Plugins, Settings};
@@ -249,6 +249,13 @@ impl FixtureBuilder {
     #[must_use]
     pub fn native_server(mut self, server: impl ToolServer + 'static) -> Self {
         self.plugins.servers.insert(server.component().name.clone(), Arc::new(server));
+        self
+    }
+
+    /// Adds a payment rail of the test's own.
+    #[must_use]
+    pub fn rail(mut self, name: &str, rail: Arc<dyn PaymentRail>) -> Self {
+        self.plugins.rails.insert(name.to_owned(), rail);
         self
     }
 

@@ -32,6 +32,7 @@ pub struct NativeServer {
     cost: Option<Money>,
     children: Vec<SignedReceipt>,
     calls: Vec<(String, String, Value)>,
+    secrets: Vec<String>,
     answer: Box<Answer>,
 }
 
@@ -78,6 +79,7 @@ impl NativeServer {
             cost: None,
             children: Vec::new(),
             calls: Vec::new(),
+            secrets: Vec::new(),
             answer: Box::new(answer),
         }
     }
@@ -104,6 +106,13 @@ impl NativeServer {
     #[must_use]
     pub fn calling(mut self, server: &str, tool: &str, arguments: Value) -> Self {
         self.calls.push((server.to_owned(), tool.to_owned(), arguments));
+        self
+    }
+
+    /// The host may put this secret into its requests.
+    #[must_use]
+    pub fn with_secret(mut self, name: &str) -> Self {
+        self.secrets.push(name.to_owned());
         self
     }
 
@@ -143,6 +152,10 @@ impl ToolServer for NativeServer {
 
     fn fuel_limit(&self) -> u64 {
         1_000_000
+    }
+
+    fn secrets(&self) -> &[String] {
+        &self.secrets
     }
 
     fn call(&self, _committed: Committed, invocation: Invocation) -> BoxFuture<'_, ToolRan> {

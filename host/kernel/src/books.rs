@@ -1,5 +1,6 @@
 //! The ledgers, and the key that signs what goes into them: what the call itself, the settler and recovery share.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use crate::ledger::{
     Durability, Hold, HoldPart, HoldState, LedgerError, Mutation, RequestOutcome, RequestRecord, Transition,
 };
 use crate::operation::{Kind, Operation, State, Terminal};
-use crate::ports::Clock;
+use crate::ports::{Clock, PaymentRail};
 use crate::receipt::{
     BOUNDARY_PREVENT, KIND_ECONOMIC, KIND_MEDIATED, ORIGIN_CALLER, ReceiptBody, SignedReceipt, TRUST_MEDIATED,
 };
@@ -26,6 +27,7 @@ pub(crate) struct Books {
     pub(crate) signer: Keypair,
     pub(crate) ledgers: Ledgers,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) rails: BTreeMap<String, Arc<dyn PaymentRail>>,
 }
 
 impl Books {
@@ -118,6 +120,15 @@ impl Books {
             if let Some(nonce) = &operation.participants.nonce {
                 own["nonce_id"] = nonce.id.as_str().into();
             }
+            if let Some(attempt) = &operation.participants.broker_attempt {
+                own["broker_attempt"] = attempt.as_str().into();
+            }
+            if let Some(payment) = &operation.participants.payment {
+                own["payment"] = json!(payment);
+            }
+        }
+        if let Some(capture) = &ending.capture {
+            own["payment"]["capture"] = capture.as_str().into();
         }
         if let Some(cost) = cost(ending, operation) {
             own["cost"] = cost;
@@ -161,9 +172,25 @@ impl Books {
         ledger.apply(Transition::of(ledger.lease_epoch(), mutations), Durability::Synced).await.map(|_| ())
     }
 
+    /// Ends an operation whose end is decided: its payment first, then the books.
+    pub(crate) async fn end(
+        &self,
+        operation: &mut OpenOperation,
+        draft: &Draft,
+        ending: &Ending,
+        fresh: Option<&Fresh>,
+        first: Vec<Mutation>,
+    ) -> Result<SignedReceipt, KernelError> {
+        if operation.record.participants.payment.is_none() {
+            return self.close_operation(operation, draft, ending, fresh, first).await;
+        }
+        let ending = self.conclude_payment(&operation.record, ending.clone()).await;
+        self.close_operation(operation, draft, &ending, fresh, first).await
+    }
+
     /// Ends an operation with a signed receipt: its state, its hold, what else it took, the receipt, its log entry and what
     /// its request id means from now on are one synced transaction. What has to come before that is `first`.
-    pub(crate) async fn end(
+    pub(crate) async fn close_operation(
         &self,
         operation: &mut OpenOperation,
         draft: &Draft,
@@ -250,6 +277,7 @@ fn end_of_participants(operation: &OpenOperation, ending: &Ending) -> Result<Vec
         State::OutcomeUnknownAfterDispatch if leaves_something_to_resolve(record) => {
             vec![Mutation::FreezeHold { id }]
         }
+        _ if ending.unsettled.is_some() => vec![Mutation::FreezeHold { id }],
         _ => vec![Mutation::SettleHold { id, realized }],
     })
 }
@@ -265,6 +293,10 @@ fn cost(ending: &Ending, operation: Option<&Operation>) -> Option<Value> {
     let mut shown = json!({ "held": held });
     match (&ending.cost, ending.terminal) {
         (_, State::OutcomeUnknownAfterDispatch) => shown["frozen"] = true.into(),
+        (_, _) if ending.unsettled.is_some() => {
+            shown["frozen"] = true.into();
+            shown["unsettled"] = json!(ending.unsettled);
+        }
         (Some(cost), _) => {
             shown["realized"] = json!({ "units": cost.realized, "currency": held.currency });
             if let Some(reported) = &cost.reported {

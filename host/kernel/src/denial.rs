@@ -79,6 +79,9 @@ pub enum Denial {
     /// Nothing pays for the call, or too little.
     #[error("durable admission failed: {0}")]
     Account(String),
+    /// The payment rail did not do it.
+    #[error("payment failed: {0}")]
+    Payment(String),
     /// Somebody has used the single-use id, or is using it.
     #[error("durable admission failed: {0}")]
     Reserved(String),
@@ -176,6 +179,7 @@ impl Denial {
             Self::InvocationsExhausted { .. } => "budget.invocations",
             Self::CostExhausted { .. } => "budget.cost",
             Self::Account(_) => "budget.account",
+            Self::Payment(_) => "budget.payment",
             Self::Reserved(_) => "admission.reserved",
             Self::Nonce(why) => return format!("nonce.{}", why.kind()),
             Self::Approval(_) => "approval.rejected",

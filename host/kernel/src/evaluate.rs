@@ -285,6 +285,12 @@ impl Kernel {
         let guard = underway.guard.insert(guard);
         self.books.failpoint("record.before").await;
         admission::record(guard.operation(), bind, kept).await?;
+        if guard.operation().record.requirements.broker_attempt {
+            let attempt = self.books.new_id("attempt-")?;
+            let register = |record: &mut Operation| record.participants.broker_attempt = Some(attempt);
+            let path = [State::BrokerAttemptRegistered];
+            guard.operation().advance(&path, register, Vec::new(), Durability::Buffered).await?;
+        }
         self.books.failpoint("record.after").await;
         Ok(())
     }
@@ -295,6 +301,7 @@ impl Kernel {
             || settings.nonce.require
             || !judgement.asks.is_empty()
             // A hook may ask for a human, who must find the output then.
+            || !admitted.server.secrets().is_empty()
             || !(settings.approvals.approvers.is_empty() || self.plugins.hooks.is_empty())
             || admitted.snapshot.effect_class == EffectClass::SideEffecting
             || !judgement.claims.is_empty()
@@ -331,7 +338,8 @@ impl Kernel {
             effect_class: admitted.snapshot.effect_class,
             exposure: admitted.snapshot.exposure.clone(),
         };
-        let requirements = Requirements { budget_capture: true, approval, ..Requirements::default() };
+        let broker_attempt = !admitted.server.secrets().is_empty();
+        let requirements = Requirements { budget_capture: true, approval, broker_attempt };
         Operation::prepared(Kind::ToolDispatch, requirements, binding, admission, lease_epoch)
     }
 
@@ -363,11 +371,14 @@ impl Kernel {
         let from = if is_durable { now.max(self.books.ledgers.durable.nonce_marks()?.pruned_to) } else { now };
         let minted = |id| NonceRef { id, issued_at: now, expires_at: from.saturating_add(nonce.ttl_secs) };
         let charge = self.charge(call, admitted)?;
+        let payer = admitted.snapshot.exposure.as_ref().and_then(|amount| self.payer(call, amount));
+        let payer = payer.and_then(|account| Some((account.rail.clone()?, account.name.clone())));
         let wanted = Wanted {
             hold_id: self.books.new_id("hold-")?,
             leases: admitted.budget.leases(charge.is_some()),
             claims,
             charge,
+            payer,
             proof: admitted.proof.clone().map(|mark| (mark, now)),
             approval,
             reservations,
@@ -386,6 +397,8 @@ impl Kernel {
             NotHeld::Ledger(error) => Stopped::from(error),
         })?;
         self.books.failpoint("hold.after").await;
+        guard.owned().authorization = self.books.authorize(&guard.operation().record).await?;
+        self.books.failpoint("authorize.after").await;
         Ok(parks)
     }
 
@@ -412,9 +425,11 @@ impl Kernel {
     /// and under the grant's cap on all that it may spend. One of the two has to be there, or nobody pays.
     fn charge(&self, call: &Call, admitted: &Admitted<'_>) -> Result<Option<Charge>, Denial> {
         let Some(amount) = admitted.snapshot.exposure.clone() else { return Ok(None) };
-        let account = self.payer(call, &amount).map(|account| account.name.clone());
+        let payer = self.payer(call, &amount);
+        // What a rail pays is not in the ledger.
+        let account = payer.filter(|account| account.rail.is_none()).map(|account| account.name.clone());
         let cap = admitted.budget.cap(amount.units);
-        if account.is_none() && cap.is_none() {
+        if payer.is_none() && cap.is_none() {
             let currency = amount.currency.as_str();
             return Err(Denial::Account(format!(
                 "nothing pays for the call: the caller has no account in {currency}, and the grant no total"
@@ -514,7 +529,10 @@ impl Kernel {
         let bytes = is_durable.then(|| owned.draft.to_kept(Some(ending)));
         let keep = bytes.map(|bytes| Mutation::KeepDraft { operation, bytes }).into_iter().collect();
         let delivery = ending.delivery;
-        owned.operation.advance(&[State::Finalizing], |r| r.delivery = delivery, keep, Durability::Buffered).await?;
+        // What is asked of a rail has to be found again.
+        let has_payment = owned.operation.record.participants.payment.is_some();
+        let durability = if has_payment { Durability::Synced } else { Durability::Buffered };
+        owned.operation.advance(&[State::Finalizing], |r| r.delivery = delivery, keep, durability).await?;
         self.books.failpoint("finalizing.after").await;
         Ok(None)
     }
@@ -565,9 +583,15 @@ impl Kernel {
                 if let Some(refused) = ending {
                     (owned.draft, owned.ending) = (draft().keeping_secrets_of(&owned.draft), Some(refused));
                 }
+                if owned.operation.record.participants.payment.is_some() {
+                    let decided = owned.ending.clone().expect("a call that was dispatched was settled");
+                    owned.ending = Some(self.books.conclude_payment(&owned.operation.record, decided).await);
+                    self.books.failpoint("payment.after").await;
+                }
                 let ending = owned.ending.as_ref().expect("a call that was dispatched was settled");
                 let (fresh, children) = (owned.fresh.as_ref(), owned.children.appends());
-                let closed = self.books.end(&mut owned.operation, &owned.draft, ending, fresh, children).await;
+                let books = &self.books;
+                let closed = books.close_operation(&mut owned.operation, &owned.draft, ending, fresh, children).await;
                 owned.close_failed = closed.is_err() && owned.dispatch_started;
                 (closed?, owned.ending.take().expect("it was there"))
             }

@@ -17,7 +17,7 @@ use crate::keys::Keypair;
 use crate::ledger::Ledger;
 use crate::money::Money;
 use crate::nested::NestedTarget;
-use crate::ports::{Clock, Guard, OutputHook, ToolServer};
+use crate::ports::{Clock, Guard, OutputHook, PaymentRail, ToolServer};
 use crate::response::{DirectDispatchUnavailable, KernelError};
 use crate::verify::VerifiedTokens;
 
@@ -126,8 +126,10 @@ pub struct AccountSettings {
     pub name: String,
     /// Whose calls it pays for: a public key, lower-case hex.
     pub subject: String,
-    /// What it holds at first.
+    /// What it holds at first. Its currency alone counts for one behind a rail.
     pub total: Money,
+    /// The rail that pays, where its money is not in the ledger.
+    pub rail: Option<String>,
 }
 
 /// What becomes of the output of a recorded call.
@@ -159,6 +161,8 @@ pub struct Plugins {
     pub hooks: Vec<Arc<dyn OutputHook>>,
     /// By name.
     pub servers: BTreeMap<String, Arc<dyn ToolServer>>,
+    /// By name.
+    pub rails: BTreeMap<String, Arc<dyn PaymentRail>>,
 }
 
 /// Where things are kept.
@@ -202,7 +206,7 @@ impl Kernel {
         }
         let places = settings.settler_places;
         let recovered = AtomicU64::new(ledgers.durable.lease_epoch());
-        let books = Arc::new(Books { settings, signer, ledgers, clock });
+        let books = Arc::new(Books { settings, signer, ledgers, clock, rails: plugins.rails.clone() });
         let (unwinds, settler) = Settler::new(books.clone(), places);
         let kernel = Self {
             books,

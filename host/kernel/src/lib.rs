@@ -44,6 +44,7 @@ pub mod nonce;
 pub mod operation;
 mod operator;
 mod park;
+mod payment;
 pub mod ports;
 pub mod proof;
 pub mod receipt;

@@ -158,6 +158,7 @@ impl Books {
         if let Some(hold) = self.hold_of(&record)? {
             let all = hold.charge.as_ref().map_or(0, |charge| charge.amount.units);
             let realized = if resolution == Resolution::Capture { all } else { 0 };
+            self.resolve_payment(&record, realized).await?;
             mutations.push(books::resolve_hold(&hold, realized));
         }
         if resolution == Resolution::Release {
@@ -210,7 +211,7 @@ impl Books {
     /// Opens the accounts of the policy that are not there yet, and changes by the difference those whose total the policy
     /// says otherwise than before.
     pub(crate) async fn open_accounts(&self) -> Result<(), KernelError> {
-        for account in &self.settings.accounts {
+        for account in self.settings.accounts.iter().filter(|account| account.rail.is_none()) {
             let AccountSettings { name, total, .. } = account;
             let stored = self.ledgers.durable.account(name)?;
             let (tool, holds) = match &stored {

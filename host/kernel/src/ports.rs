@@ -366,6 +366,11 @@ pub trait ToolServer: Send + Sync {
     /// The most fuel a call may take.
     fn fuel_limit(&self) -> u64;
 
+    /// Names of the secrets that the host may put into its requests. Each such call is a broker's attempt.
+    fn secrets(&self) -> &[String] {
+        &[]
+    }
+
     /// Runs a tool. Only a dispatch commit makes the [`Committed`] that this consumes.
     fn call(&self, committed: Committed, invocation: Invocation) -> BoxFuture<'_, ToolRan>;
 }
@@ -377,4 +382,44 @@ pub trait Clock: Send + Sync {
 
     /// Microseconds since some moment. It never steps back.
     fn monotonic_us(&self) -> u64;
+}
+
+/// A payment, as a rail knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payment {
+    /// The host's reference; the same one twice is the same payment.
+    pub reference: String,
+    /// Whose money, by the account's name in the policy.
+    pub account: String,
+    /// How much.
+    pub amount: Money,
+}
+
+/// Why a rail did not do it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RailError {
+    /// It refused, and nothing happened.
+    #[error("refused: {0}")]
+    Definite(String),
+    /// Nobody knows whether it happened.
+    #[error("no clear answer: {0}")]
+    Ambiguous(String),
+}
+
+/// Moves money outside the ledger. Each of its answers is about one reference, and asking twice is as asking once.
+pub trait PaymentRail: Send + Sync {
+    /// Its name in the policy, and its component.
+    fn component(&self) -> &Component;
+
+    /// Sets money aside; answers the provider's id for it.
+    fn authorize<'a>(&'a self, payment: &'a Payment) -> BoxFuture<'a, Result<String, RailError>>;
+
+    /// Takes at most what was authorized; answers the provider's id for it.
+    fn capture<'a>(&'a self, authorization: &'a str, payment: &'a Payment) -> BoxFuture<'a, Result<String, RailError>>;
+
+    /// Gives an authorization back.
+    fn release<'a>(&'a self, authorization: &'a str, reference: &'a str) -> BoxFuture<'a, Result<(), RailError>>;
+
+    /// Gives captured money back; answers the provider's id for that.
+    fn refund<'a>(&'a self, capture: &'a str, payment: &'a Payment) -> BoxFuture<'a, Result<String, RailError>>;
 }

@@ -39,7 +39,7 @@ impl Effect {
 }
 
 /// How a call ends, before it is signed. What `finalizing` stores of it is enough to sign it later.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Ending {
     pub(crate) decision: Decision,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,6 +58,12 @@ pub(crate) struct Ending {
     pub(crate) delivery: Option<Delivery>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cost: Option<Cost>,
+    /// The rail's id of what it took.
+    #[serde(skip)]
+    pub(crate) capture: Option<String>,
+    /// Why nobody knows whether the rail took it.
+    #[serde(skip)]
+    pub(crate) unsettled: Option<String>,
     /// Reversals that failed.
     #[serde(skip)]
     pub(crate) cleanup: Vec<CleanupFault>,
@@ -98,6 +104,8 @@ impl Ending {
             terminal: State::Completed,
             delivery: None,
             cost: None,
+            capture: None,
+            unsettled: None,
             cleanup: Vec::new(),
             recovered: false,
             kept: false,

@@ -352,6 +352,7 @@ async fn a_call_above_an_amount_needs_a_human() {
             name: "agent".to_owned(),
             subject: chio_host_tests::fixture::agent().public().hex().to_owned(),
             total: serde_json::from_value(usd(100)).unwrap(),
+            rail: None,
         }];
     }));
     world.host.kernel.recover().await.unwrap();
@@ -502,4 +503,39 @@ async fn with_no_approver_a_call_that_needs_one_ends_at_once() {
     assert_eq!(response.decision().verdict(), "pending");
     assert!(host.kernel.waiting_approvals().unwrap().is_empty());
     let Value::Object(_) = response.receipt.record() else { panic!("a record") };
+}
+
+/// A call of a server with secrets is a broker's attempt: registered before anything is set aside, and required by the commit.
+#[tokio::test]
+async fn a_call_that_is_given_secrets_is_a_brokers_attempt() {
+    for asks in [false, true] {
+        let mut builder = FixtureBuilder::default();
+        if asks {
+            builder = builder.native_guard(Arc::new(careful())).settings(with_approver);
+        }
+        let tool = NativeServer::new("host", "bash", EffectClass::SideEffecting, |_| Ok(json!({})));
+        let host = builder.native_server(tool.with_secret("api-key")).build();
+        let token = host.wildcard();
+        let call = host.call(&token, "host", "bash", json!({}));
+        let mut response = host.evaluate(&call).await;
+        if asks {
+            let request = host.kernel.waiting_approvals().unwrap().remove(0).request;
+            let (schema, now, key) = (SCHEMA.to_owned(), host.clock.now(), approver());
+            let body = ApprovalBody {
+                schema,
+                id: "approval-1".to_owned(),
+                approver: key.public().hex().to_owned(),
+                decision: ApprovalDecision::Approved,
+                request,
+                issued_at: now,
+                expires_at: now + 300,
+                because: None,
+            };
+            host.kernel.decide(ApprovalDecision::Approved, &ApprovalToken::sign(body, &key)).await.unwrap();
+            response = host.evaluate(&call).await;
+        }
+        assert_eq!(response.decision().verdict(), "allow", "{}", reason(&response));
+        let attempt = &response.receipt.record()["metadata"]["chio_host"]["broker_attempt"];
+        assert!(attempt.as_str().unwrap().starts_with("attempt-"));
+    }
 }

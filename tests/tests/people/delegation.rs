@@ -388,6 +388,7 @@ async fn money_is_shared_like_invocations_and_the_parents_account_pays() {
                 name: "agent".to_owned(),
                 subject: chio_host_tests::fixture::agent().public().hex().to_owned(),
                 total: usd(100),
+                rail: None,
             }];
         })
         .build();

@@ -7,3 +7,4 @@ mod approvals;
 mod delegation;
 mod nested;
 mod proofs;
+mod rails;

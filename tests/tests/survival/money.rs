@@ -189,6 +189,7 @@ async fn an_account_follows_its_policy_and_never_falls_below_what_is_owed() {
         name: "agent".into(),
         subject: String::new(),
         total: Money { units: 1000, currency: Currency::try_from("EUR".to_owned()).unwrap() },
+        rail: None,
     };
     let other = builder(ledger.closed(), tool()).settings(|s| s.accounts = vec![euro]).build();
     assert_eq!(other.kernel.recover().await.unwrap_err().to_string(), "account agent: it is in another currency");

@@ -50,6 +50,7 @@ pub(crate) fn with_money(settings: &mut Settings) {
         name: "agent".to_owned(),
         subject: fixture::agent().public().hex().to_owned(),
         total: usd(FUNDS),
+        rail: None,
     }];
 }
 

@@ -6,7 +6,7 @@ use crate::ledger::{
     BudgetLease, Charge, Claim, CounterKey, Durability, Hold, HoldState, LedgerError, Mutation, NonceKey, NonceRefusal,
     Refused, RequestKey, RequestOutcome, RequestRecord,
 };
-use crate::operation::{NonceRef, Operation, State};
+use crate::operation::{NonceRef, Operation, PaymentRef, State};
 use crate::reservation::RuntimeReservation;
 
 /// Records the operation in `prepared`, with what its receipt will say. On the durable ledger its request id means it from
@@ -66,6 +66,8 @@ pub(crate) struct Wanted {
     pub(crate) proof: Option<(NonceKey, u64)>,
     /// The approval that the dispatch commit will consume.
     pub(crate) approval: Option<String>,
+    /// The rail that pays, and the account there.
+    pub(crate) payer: Option<(String, String)>,
 }
 
 /// Why a hold was not taken. The operation stands as before.
@@ -86,7 +88,8 @@ pub(crate) enum NotHeld {
 
 /// Sets aside everything that the call may use. All or nothing.
 pub(crate) async fn hold(operation: &mut OpenOperation, wanted: Wanted) -> Result<(), NotHeld> {
-    let Wanted { hold_id, leases, claims, charge, reservations, nonce, reserve_nonce_at, proof, approval } = wanted;
+    let Wanted { hold_id, leases, claims, charge, reservations, nonce, reserve_nonce_at, proof, approval, payer } =
+        wanted;
     let id = operation.record.id.clone();
     let hold = Hold { id: hold_id.clone(), operation: id.clone(), leases, claims, charge, state: HoldState::Held };
     let mut mutations = vec![Mutation::TakeHold(hold)];
@@ -105,14 +108,21 @@ pub(crate) async fn hold(operation: &mut OpenOperation, wanted: Wanted) -> Resul
         Some(_) => &[State::BudgetAuthorized, State::ApprovalReserved],
         None => &[State::BudgetAuthorized],
     };
+    // A rail is asked for money that nobody could find again if this were lost.
+    let durability = if payer.is_some() { Durability::Synced } else { Durability::Buffered };
+    let payment = payer.map(|(rail, account)| {
+        let reference = hold_id.clone();
+        PaymentRef { rail, account, reference, authorization: None }
+    });
     let change = |record: &mut Operation| {
+        record.participants.payment = payment;
         record.participants.hold = Some(hold_id);
         record.participants.reservations = reservations;
         record.participants.nonce = nonce;
         record.participants.approval = approval;
         record.parked = None;
     };
-    let applied = operation.advance(path, change, mutations, Durability::Buffered).await;
+    let applied = operation.advance(path, change, mutations, durability).await;
     match applied {
         Ok(_) => Ok(()),
         Err(LedgerError::Refused(Refused::Exhausted { counter, .. })) => Err(NotHeld::Exhausted(counter)),

@@ -15,17 +15,25 @@ pub(crate) async fn dispatch(
     books: &Books,
 ) -> Result<ToolRan, LedgerError> {
     books.failpoint("commit.before").await;
-    let committed = commit(guard.operation(), books.clock.now_ms()).await?;
+    let authorization = guard.owned().authorization.clone();
+    let committed = commit(guard.operation(), books.clock.now_ms(), authorization).await?;
     books.failpoint("commit.after").await;
     guard.mark_dispatch_started();
     Ok(server.call(committed, invocation).await)
 }
 
 /// One synced transaction: the operation is committed, and everything it requires is consumed.
-async fn commit(operation: &mut OpenOperation, now_ms: u64) -> Result<Committed, LedgerError> {
+async fn commit(
+    operation: &mut OpenOperation,
+    now_ms: u64,
+    authorization: Option<String>,
+) -> Result<Committed, LedgerError> {
     let path = [State::ReadyToDispatch, State::CapturePending, State::DispatchCommitted];
     let change = |record: &mut crate::operation::Operation| {
         record.parked = None;
+        if let Some(payment) = &mut record.participants.payment {
+            payment.authorization = authorization;
+        }
         record.dispatch_commit =
             Some(DispatchCommit { version: record.version, lease_epoch: record.lease_epoch, at_ms: now_ms });
     };

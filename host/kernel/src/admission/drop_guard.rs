@@ -38,6 +38,8 @@ pub(crate) struct Unwind {
     pub(crate) ending: Option<Ending>,
     /// Whether the await on the tool was entered.
     pub(crate) dispatch_started: bool,
+    /// What the payment rail set aside for it, until the dispatch commit records that.
+    pub(crate) authorization: Option<String>,
     /// Whether the end could not be recorded.
     pub(crate) close_failed: bool,
     /// What its request id meant, where the operation is not on the durable ledger.
@@ -62,6 +64,7 @@ impl PostAdmissionDropGuard {
             draft,
             ending: None,
             dispatch_started: false,
+            authorization: None,
             close_failed: false,
             fresh,
             children: ChildReceipts::default(),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::OpenOperation;
 use crate::canonical::printable;
 use crate::ledger::{Durability, HoldPart, LedgerError, Mutation, NonceKey};
+use crate::ports::RailError;
 
 /// A reversal, in the second seed's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +29,14 @@ pub(crate) struct CleanupFault {
     reason: String,
     /// What is stuck.
     ids: Vec<String>,
+}
+
+impl CleanupFault {
+    /// A payment that may still be set aside at its rail.
+    pub(crate) fn of_payment(reference: &str, why: &RailError) -> Self {
+        let reason = printable(&why.to_string(), 300);
+        Self { step: Step::MonetaryHold, reason, ids: vec![reference.to_owned()] }
+    }
 }
 
 /// Everything that has to be given back, as it stands on the ledger.

@@ -184,6 +184,13 @@ impl Books {
     /// a step that fails does not keep the others from being tried, and is on the receipt that is then signed.
     async fn reverse(&self, unwind: &mut Unwind) -> Result<(), KernelError> {
         let Unwind { operation, draft, fresh, .. } = unwind;
+        if let Some(fault) = self.payment_stuck(&operation.record).await {
+            let faults = [vec![fault], reversal::step_by_step(operation).await?].concat();
+            let decision = Decision::Cancelled { reason: PRE_DISPATCH_CLEANUP_FAULT_REASON.to_owned() };
+            let ending = Ending { cleanup: faults, ..Ending::new(decision, "call.cleanup_failed", Effect::None) };
+            self.close_operation(operation, draft, &ending, fresh.as_ref(), Vec::new()).await?;
+            return Ok(());
+        }
         let clean = |r: &mut crate::operation::Operation| r.terminal = Some(Terminal { receipt_id: None });
         let path = [State::CompensatedBeforeDispatch];
         let mut mutations = reversal::all(operation)?;

@@ -5,6 +5,6 @@ mod state;
 
 pub use record::{
     Admission, AdmissionRecoveryLease, Asked, Awaits, Binding, Component, Delivery, DispatchCommit, NonceRef,
-    Operation, OperationId, Parked, Participants, Role, Terminal,
+    Operation, OperationId, Parked, Participants, PaymentRef, Role, Terminal,
 };
 pub use state::{Kind, Requirements, State, is_legal_move};

@@ -143,9 +143,26 @@ pub struct Participants {
     /// The broker's attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broker_attempt: Option<String>,
+    /// The payment at a rail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payment: Option<PaymentRef>,
     /// Single-use ids that were taken for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reservations: Vec<RuntimeReservation>,
+}
+
+/// A payment at a rail, as the operation remembers it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PaymentRef {
+    /// The rail's name in the policy.
+    pub rail: String,
+    /// The account's.
+    pub account: String,
+    /// The host's reference: the hold's id.
+    pub reference: String,
+    /// The rail's id of what it set aside, once it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorization: Option<String>,
 }
 
 /// An operation that waits for its caller to come back.
