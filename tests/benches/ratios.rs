@@ -31,7 +31,7 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("tokio starts").block_on(async {
         guards(effort).await;
-        Box::pin(mediated(effort)).await;
+        mediated(effort).await;
         durable(effort).await;
     });
 }

@@ -126,12 +126,13 @@ impl Kernel {
             Known::Fresh(fresh) => Underway { epoch, fresh: Some(fresh), turn, guard: None },
             Known::Finished(response) => return Ok(*response),
             Known::Conflict(denial) => return self.refuse(call, &trail, &denial).await,
-            Known::Parked(operation) => match self.resume(call, *operation, epoch, turn, &trail).await? {
+            Known::Parked(operation) => match Box::pin(self.resume(call, *operation, epoch, turn, &trail)).await? {
                 Resumed::Answered(response) => return Ok(*response),
                 Resumed::Goes(underway) => *underway,
             },
         };
-        let ending = match self.mediate(call, &mut underway, &mut trail).await {
+        // On the heap: a future of many kilobytes is copied wherever it goes.
+        let ending = match Box::pin(self.mediate(call, &mut underway, &mut trail)).await {
             Ok(Progress::Ended(ending)) => Some(*ending),
             Ok(Progress::Settled) => None,
             Ok(Progress::Parked(response)) => return Ok(*response),

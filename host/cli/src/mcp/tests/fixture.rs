@@ -266,6 +266,7 @@ impl Client {
             ((*name).to_owned(), server)
         };
         let plugins = Plugins {
+            rails: BTreeMap::default(),
             guards: vec![Arc::new(Warden(component(Role::Guard, "warden")))],
             hooks,
             servers: servers.iter().map(desk).collect::<BTreeMap<_, _>>(),
