@@ -1,7 +1,8 @@
 //! What durability costs: syncs, throughput next to a ledger in memory, and whether the hundred-thousandth call costs more
 //! than the thousandth. Ratios within one run, but for the size of a large ledger and the time to open it again.
 //!
-//! `cargo bench --bench durable`, or with `-- --quick` for a run that only shows that it works.
+//! `cargo bench --bench durable`, or with `-- --quick` for a run that only shows that it works. `-- growth` leaves the
+//! throughput out.
 
 #![expect(clippy::print_stdout, reason = "its report is what it is for")]
 
@@ -33,7 +34,9 @@ fn main() {
     let effort = if std::env::args().any(|a| a == "--quick") { QUICK } else { FULL };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("tokio starts").block_on(async {
-        throughput(effort).await;
+        if !std::env::args().any(|a| a == "growth") {
+            throughput(effort).await;
+        }
         growth(effort).await;
     });
 }
@@ -101,22 +104,34 @@ async fn throughput(effort: Effort) {
     }
 }
 
+/// A ledger of its own, with so many calls on it.
+async fn grown(folder: &Path, made: usize) -> (Arc<SledLedger>, Arc<Fixture>, Arc<CapabilityToken>) {
+    let ledger = Arc::new(SledLedger::open(folder.join("ledger")).expect("the ledger opens"));
+    let (disk, token) = host(ledger.clone());
+    calls(&disk, &token, 64, made).await;
+    (ledger, disk, token)
+}
+
 async fn growth(effort: Effort) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let path = folder.path().join("ledger");
-    let ledger = Arc::new(SledLedger::open(&path).expect("the ledger opens"));
-    let (disk, token) = host(ledger.clone());
-    let mut made = 0;
-    let mut early = None;
-    for goal in [effort.early, effort.late, effort.reopened] {
+    let (ledger, disk, token) = grown(folder.path(), effort.early).await;
+    let mut made = effort.early;
+    for goal in [effort.late, effort.reopened] {
         calls(&disk, &token, 64, goal - made).await;
         let measured = effort.early / 2;
-        let cost = median_call(&disk, &token, measured).await;
-        made = goal + measured;
-        match early {
-            None => early = Some(cost),
-            Some(early) => say(&format!("cost of the {goal}th call / of the {}th", effort.early), cost / early),
+        // Beside a young ledger, call by call: whatever else the machine does, it does to both.
+        let beside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let (_, young, its_token) = grown(beside.path(), effort.early).await;
+        let (mut early, mut late) = (Vec::new(), Vec::new());
+        for _ in 0..measured {
+            early.push(calls(&young, &its_token, 1, 1).await);
+            late.push(calls(&disk, &token, 1, 1).await);
         }
+        made = goal + measured;
+        let what = format!("cost of the {goal}th call / of the {}th", effort.early);
+        say(&what, median(early).recip() * median(late));
+        println!("    ({:.0} MiB on disk)", mib(size(&path)));
     }
 
     drop(disk);
@@ -135,12 +150,7 @@ async fn growth(effort: Effort) {
     ledger.close().expect("it closes");
 }
 
-/// The median time of one call, in seconds, one after the other.
-async fn median_call(host: &Arc<Fixture>, token: &Arc<CapabilityToken>, number: usize) -> f64 {
-    let mut times = Vec::new();
-    for _ in 0..number {
-        times.push(calls(host, token, 1, 1).await);
-    }
+fn median(mut times: Vec<Duration>) -> f64 {
     times.sort_unstable();
     times[times.len() / 2].as_secs_f64()
 }
