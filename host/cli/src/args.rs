@@ -196,6 +196,9 @@ pub(crate) enum ReceiptCommand {
     Explain {
         /// The receipt's id, or its beginning
         id: String,
+        /// Draw all that was done under the same capability, those derived from it, and calls inside calls
+        #[arg(long)]
+        tree: bool,
     },
     /// Verify ids, signatures and the log: of the ledger, or of a file of JSON lines
     Verify {

@@ -1,6 +1,7 @@
 //! `receipt`: list, show, explain, verify.
 
 mod explain;
+mod tree;
 mod verify;
 
 use std::collections::VecDeque;
@@ -28,9 +29,10 @@ pub(crate) fn run(common: &Common, args: ReceiptArgs) -> Result<Outcome, CliErro
             print::document(common.format, &find(&ledger, &id)?)?;
             Ok(Outcome::Done)
         }
-        ReceiptCommand::Explain { id } => {
+        ReceiptCommand::Explain { id, tree } => {
             let ledger = open(&Folders::of(common)?)?;
-            explain::run(common.format, &find(&ledger, &id)?)
+            let record = find(&ledger, &id)?;
+            if tree { tree::run(common.format, &ledger, &record) } else { explain::run(common.format, &record) }
         }
         ReceiptCommand::Verify { id, file, key } => verify::run(common, id.as_deref(), file.as_deref(), &key),
     }

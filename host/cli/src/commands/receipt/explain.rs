@@ -45,7 +45,13 @@ fn lines(record: &Value) -> Vec<(&'static str, String)> {
     if decision["verdict"] == "deny" {
         lines.push(("scope_diff", "requested scope vs granted scope is not embedded in this receipt".into()));
     }
-    lines.push(("parents", "0".into()));
+    let above = record["metadata"]["attribution"]["delegation_chain"].as_array().map_or(0, Vec::len);
+    let parents = above + usize::from(own["parent"].is_object());
+    lines.push(("parents", parents.to_string()));
+    if let Some(inside) = own["parent"]["request_id"].as_str() {
+        let server = own["parent"]["server"].as_str().unwrap_or("?");
+        lines.push(("inside", format!("request {}, by {}", printable(inside, 256), printable(server, 128))));
+    }
     if let Some(hint) = hint(own["code"].as_str().unwrap_or_default(), decision) {
         lines.push(("repair_hint", hint.to_owned()));
     }
@@ -126,6 +132,8 @@ fn hint(code: &str, decision: &Value) -> Option<&'static str> {
     Some(match code.split('.').next().unwrap_or_default() {
         "capability" => "present a capability that this host issued to this caller and that is good now",
         "scope" if code == "scope.constraint" => "send arguments that meet the grant's constraints, or widen the grant",
+        "approval" => "ask for another approval, under the policy, the grant and the guards that are in force now",
+        "budget" if code == "budget.payment" => "see what the payment rail says; nothing was charged",
         "budget" if code == "budget.account" => {
             "raise the account's total in the policy, or lower what the call may cost"
         }
