@@ -1,6 +1,7 @@
 //! A payment provider in the test's own process, which keeps books of its own and fails as it is told.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chio_host_kernel::operation::{Component, Role};
@@ -38,14 +39,48 @@ pub struct TestRail {
     books: Mutex<BTreeMap<String, Entry>>,
     moods: Mutex<BTreeMap<&'static str, Vec<Mood>>>,
     released: Mutex<BTreeSet<String>>,
+    /// Where its books outlive this process.
+    path: Option<PathBuf>,
 }
 
 impl TestRail {
+    /// One whose books are in this file, which need not be there yet.
+    ///
+    /// # Panics
+    /// The file is not what was written.
+    #[must_use]
+    pub fn at(name: &str, path: PathBuf) -> Arc<Self> {
+        let mut rail = Arc::into_inner(Self::new(name)).expect("nobody else has it yet");
+        for line in std::fs::read_to_string(&path).unwrap_or_default().lines() {
+            let (books, released): (BTreeMap<String, (u64, u64, u32)>, BTreeSet<String>) =
+                serde_json::from_str(line).expect("its books read");
+            let entry = |(authorized, captured, captures)| Entry { authorized, captured, captures };
+            rail.books = Mutex::new(books.into_iter().map(|(k, v)| (k, entry(v))).collect());
+            rail.released = Mutex::new(released);
+        }
+        Arc::new(Self { path: Some(path), ..rail })
+    }
+
+    fn write(&self) {
+        let Some(path) = &self.path else { return };
+        let books: BTreeMap<_, _> =
+            lock(&self.books).iter().map(|(k, e)| (k.clone(), (e.authorized, e.captured, e.captures))).collect();
+        let line = serde_json::to_string(&(books, &*lock(&self.released))).expect("plain data");
+        let unfinished = path.with_extension("new");
+        std::fs::write(&unfinished, line + "\n").and_then(|()| std::fs::rename(&unfinished, path)).expect("its books");
+    }
+
     /// One that works.
     #[must_use]
     pub fn new(name: &str) -> Arc<Self> {
         let component = Component { role: Role::ToolServer, name: name.to_owned(), digest: "00".repeat(32) };
-        Arc::new(Self { component, books: Mutex::default(), moods: Mutex::default(), released: Mutex::default() })
+        Arc::new(Self {
+            component,
+            books: Mutex::default(),
+            moods: Mutex::default(),
+            released: Mutex::default(),
+            path: None,
+        })
     }
 
     /// How it behaves when `verb` is asked next, and after that; then it works.
@@ -61,6 +96,11 @@ impl TestRail {
     /// Does something as its mood is.
     fn act<T>(&self, verb: &'static str, work: impl FnOnce() -> T) -> Result<T, RailError> {
         let mood = lock(&self.moods).get_mut(verb).filter(|m| !m.is_empty()).map_or(Mood::Works, |m| m.remove(0));
+        let work = || {
+            let done = work();
+            self.write();
+            done
+        };
         match mood {
             Mood::Works => Ok(work()),
             Mood::Refuses => Err(RailError::Definite("insufficient funds".to_owned())),

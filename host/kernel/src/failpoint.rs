@@ -15,10 +15,11 @@ pub enum Action {
 }
 
 /// The failpoints of the mediated call and of recovery, in the order in which they are passed.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 13] = [
     "record.before",
     "record.after",
     "hold.after",
+    "authorize.after",
     "commit.before",
     "commit.after",
     "tool.after",
@@ -29,6 +30,9 @@ pub const NAMES: [&str; 12] = [
     "recover.claimed",
     "recover.closed",
 ];
+
+/// Those that only calls pass which wait for a human, or are paid through a rail.
+pub const OF_OTHERS: [&str; 5] = ["park.before", "park.after", "decide.before", "decide.after", "payment.after"];
 
 /// Asks a test what to do at each point. By default nothing is asked.
 #[derive(Clone, Default)]

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,7 @@ const ROLE: &str = "CHIO_TEST_CRASH";
 const CALL: &str = "call";
 const RECOVER: &str = "recover";
 const STOPPED: &str = "stopped at the failpoint";
-const LEDGER: &str = "ledger";
+pub(crate) const LEDGER: &str = "ledger";
 const ENTRIES: &str = "entries";
 /// In the ledger's own round, between its flush and its sync.
 const MID_TRANSACTION: &str = "ledger.flushed";
@@ -35,8 +35,13 @@ const MID_TRANSACTION: &str = "ledger.flushed";
 /// Runs a child to its failpoint, and kills it there. It makes one whole call and then one that stops, or recovers and
 /// stops; answers whether it got there, or ended before.
 fn kill_at(work: &str, failpoint: &str, folder: &Path) -> bool {
+    kill_child_at("crash::child", work, failpoint, folder)
+}
+
+/// The same with another test of this binary as the child.
+pub(crate) fn kill_child_at(child: &str, work: &str, failpoint: &str, folder: &Path) -> bool {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "crash::child", "--nocapture", "--test-threads=1"])
+        .args(["--exact", child, "--nocapture", "--test-threads=1"])
         .env(ROLE, format!("{work}\n{failpoint}\n{}", folder.display()))
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -51,8 +56,13 @@ fn kill_at(work: &str, failpoint: &str, folder: &Path) -> bool {
 
 /// A tool whose entries outlive the process.
 fn counted(folder: &Path) -> NativeServer {
+    counted_as("host", "bash", folder)
+}
+
+/// The same under another name.
+pub(crate) fn counted_as(server: &str, tool: &str, folder: &Path) -> NativeServer {
     let path = folder.join(ENTRIES);
-    NativeServer::new("host", "bash", EffectClass::SideEffecting, move |arguments| {
+    NativeServer::new(server, tool, EffectClass::SideEffecting, move |arguments| {
         let mut file = OpenOptions::new().create(true).append(true).open(&path).unwrap();
         file.write_all(b"entered\n").unwrap();
         file.sync_all().unwrap();
@@ -61,35 +71,50 @@ fn counted(folder: &Path) -> NativeServer {
     .costing(500_000, None)
 }
 
-fn entries(folder: &Path) -> usize {
+pub(crate) fn entries(folder: &Path) -> usize {
     fs::read_to_string(folder.join(ENTRIES)).map_or(0, |text| text.lines().count())
+}
+
+/// What this process is to do, where it is the child.
+pub(crate) struct Role {
+    pub(crate) work: String,
+    pub(crate) folder: PathBuf,
+    /// Whether it stops at its failpoint.
+    pub(crate) armed: Arc<AtomicBool>,
+    pub(crate) failpoints: Failpoints,
+}
+
+impl Role {
+    pub(crate) fn of_this_process() -> Option<Self> {
+        let role = std::env::var(ROLE).ok()?;
+        let (work, rest) = role.split_once('\n').unwrap();
+        let (failpoint, folder) = rest.split_once('\n').unwrap();
+        let (name, sync) = match failpoint.strip_suffix("+sync") {
+            Some(name) => (name.to_owned(), true),
+            None => (failpoint.to_owned(), false),
+        };
+        let armed = Arc::new(AtomicBool::new(false));
+        let on = armed.clone();
+        let synced = AtomicBool::new(!sync);
+        let failpoints = Failpoints::new(move |at| {
+            if at != name || !on.load(Ordering::SeqCst) {
+                return Action::Continue;
+            }
+            if !synced.swap(true, Ordering::SeqCst) {
+                return Action::Sync;
+            }
+            let mut out = std::io::stdout().lock();
+            out.write_all(format!("\n{STOPPED}\n").as_bytes()).and_then(|()| out.flush()).unwrap();
+            Action::Hang
+        });
+        Some(Self { work: work.to_owned(), folder: Path::new(folder).to_owned(), armed, failpoints })
+    }
 }
 
 /// Not a test: the child's part.
 #[tokio::test]
 async fn child() {
-    let Ok(role) = std::env::var(ROLE) else { return };
-    let (work, rest) = role.split_once('\n').unwrap();
-    let (failpoint, folder) = rest.split_once('\n').unwrap();
-    let folder = Path::new(folder).to_owned();
-    let (name, sync) = match failpoint.strip_suffix("+sync") {
-        Some(name) => (name.to_owned(), true),
-        None => (failpoint.to_owned(), false),
-    };
-    let armed = Arc::new(AtomicBool::new(false));
-    let on = armed.clone();
-    let synced = AtomicBool::new(!sync);
-    let failpoints = Failpoints::new(move |at| {
-        if at != name || !on.load(Ordering::SeqCst) {
-            return Action::Continue;
-        }
-        if !synced.swap(true, Ordering::SeqCst) {
-            return Action::Sync;
-        }
-        let mut out = std::io::stdout().lock();
-        out.write_all(format!("\n{STOPPED}\n").as_bytes()).and_then(|()| out.flush()).unwrap();
-        Action::Hang
-    });
+    let Some(Role { work, folder, armed, failpoints }) = Role::of_this_process() else { return };
     let options = Options { failpoints: failpoints.clone(), ..Options::default() };
     let ledger = Arc::new(SledLedger::open_with(folder.join(LEDGER), &options).unwrap());
     let builder = builder(ledger, counted(&folder)).settings(|settings| settings.failpoints = failpoints);

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod crash;
+mod crash_people;
 #[cfg(target_os = "linux")]
 mod disk_full;
 mod drops;
