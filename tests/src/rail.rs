@@ -33,6 +33,9 @@ pub struct Entry {
     pub captures: u32,
 }
 
+/// Books as they are written: by reference, what is authorized, what is captured, and how often it was.
+type Written = BTreeMap<String, (u64, u64, u32)>;
+
 /// A provider.
 pub struct TestRail {
     component: Component,
@@ -52,8 +55,7 @@ impl TestRail {
     pub fn at(name: &str, path: PathBuf) -> Arc<Self> {
         let mut rail = Arc::into_inner(Self::new(name)).expect("nobody else has it yet");
         for line in std::fs::read_to_string(&path).unwrap_or_default().lines() {
-            let (books, released): (BTreeMap<String, (u64, u64, u32)>, BTreeSet<String>) =
-                serde_json::from_str(line).expect("its books read");
+            let (books, released): (Written, BTreeSet<String>) = serde_json::from_str(line).expect("its books read");
             let entry = |(authorized, captured, captures)| Entry { authorized, captured, captures };
             rail.books = Mutex::new(books.into_iter().map(|(k, v)| (k, entry(v))).collect());
             rail.released = Mutex::new(released);
@@ -63,7 +65,7 @@ impl TestRail {
 
     fn write(&self) {
         let Some(path) = &self.path else { return };
-        let books: BTreeMap<_, _> =
+        let books: Written =
             lock(&self.books).iter().map(|(k, e)| (k.clone(), (e.authorized, e.captured, e.captures))).collect();
         let line = serde_json::to_string(&(books, &*lock(&self.released))).expect("plain data");
         let unfinished = path.with_extension("new");
