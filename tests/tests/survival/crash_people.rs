@@ -123,8 +123,9 @@ fn violations(world: &World, folder: &Path) -> Vec<String> {
     let frozen = world.host.ledger.holds(9).unwrap().len();
     for entry in TestRail::at("bank", folder.join("bank")).entries() {
         let taken = Entry { authorized: 0, captured: 4, captures: 1 };
-        let is_settled = entry == Entry::default() || entry == taken;
-        if !is_settled && !(frozen == 1 && entry == Entry { authorized: 5, captured: 0, captures: 0 }) {
+        let set_aside = Entry { authorized: 5, captured: 0, captures: 0 };
+        let is_right = entry == Entry::default() || entry == taken || (frozen == 1 && entry == set_aside);
+        if !is_right {
             wrong.push(format!("the rail has {entry:?}, and {frozen} holds are open"));
         }
     }
@@ -133,8 +134,7 @@ fn violations(world: &World, folder: &Path) -> Vec<String> {
 
 #[tokio::test]
 async fn a_kill_at_every_failpoint_of_approvals_rails_and_nested_calls_leaves_one_signed_end() {
-    let mut report =
-        format!("{:<24} {:>5} {:>20} {:>12}\n", "failpoint", "kills", "invariant violations", "then it ends");
+    let mut report = vec![format!("{:<24} {:>20} {:>12}", "killed at", "invariant violations", "then it ends")];
     let mut wrong = Vec::new();
     let points = NAMES.iter().filter(|name| !name.starts_with("recover.")).chain(&OF_OTHERS);
     for name in points {
@@ -150,10 +150,10 @@ async fn a_kill_at_every_failpoint_of_approvals_rails_and_nested_calls_leaves_on
             if end == "allow" && entries(folder) != 2 {
                 violated.push(format!("tools were entered {} times", entries(folder)));
             }
-            report += &format!("{failpoint:<24} {:>5} {:>20} {end:>12}\n", 1, violated.len());
+            report.push(format!("{failpoint:<24} {:>20} {end:>12}", violated.len()));
             wrong.extend(violated.into_iter().map(|why| format!("{failpoint}: {why}")));
         }
     }
-    std::io::Write::write_all(&mut std::io::stdout(), format!("\n{report}").as_bytes()).unwrap();
+    std::io::Write::write_all(&mut std::io::stdout(), format!("\n{}\n", report.join("\n")).as_bytes()).unwrap();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
