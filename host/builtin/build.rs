@@ -13,7 +13,7 @@ use wit_component::ComponentEncoder;
 
 /// Core modules, made components here. They import their own world alone.
 const PURE: (&str, &[&str]) =
-    ("wasm32-unknown-unknown", &["forbidden-path", "shell-command", "secret-redactor", "hello"]);
+    ("wasm32-unknown-unknown", &["forbidden-path", "shell-command", "secret-redactor", "hello", "reception"]);
 /// Components as the linker leaves them, with the WASI imports that they use.
 const WASI: (&str, &[&str]) = ("wasm32-wasip2", &["files"]);
 
@@ -31,6 +31,7 @@ const SOURCES: &[&str] = &[
     "guards/secret-redactor",
     "examples/hello",
     "examples/files",
+    "examples/reception",
 ];
 
 /// The profile of the guests, as `--config` values, which outweigh every file and variable.

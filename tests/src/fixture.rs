@@ -15,7 +15,7 @@ use chio_host_kernel::ledger::{Durability, Ledger, Mutation, Transition};
 use chio_host_kernel::ports::{Clock, Guard, OutputHook, PaymentRail, ToolServer};
 use chio_host_kernel::receipt;
 use chio_host_kernel::response::Response;
-use chio_host_kernel::{Kernel, Ledgers, Outputs, Plugins, Settings};
+use chio_host_kernel::{Kernel, Ledgers, NestedTarget, Outputs, Plugins, Settings};
 use chio_host_ledger::MemoryLedger;
 use chio_host_runtime::{
     Access, CompiledCache, FileGrant, Limits, Plugin, Runtime, RuntimeConfig, WasmGuard, WasmHook, WasmToolServer,
@@ -217,6 +217,15 @@ impl FixtureBuilder {
     /// Adds the embedded `hello`.
     pub async fn hello(self) -> Self {
         self.wasm_server("hello", Vec::new(), BTreeMap::new()).await
+    }
+
+    /// Adds the embedded `reception`, which may call the tools of `files` and `hello`.
+    pub async fn reception(self) -> Self {
+        let may = |server: &str| NestedTarget { server: server.to_owned(), tool: ANY.to_owned() };
+        let path = ArgumentFact { at: "/guests".into(), is: ArgumentKind::Path };
+        let facts = BTreeMap::from([("greet_all".to_owned(), vec![path])]);
+        let built = self.wasm_server("reception", Vec::new(), facts).await;
+        built.settings(|s| drop(s.nested.insert("reception".to_owned(), vec![may("files"), may("hello")])))
     }
 
     /// Adds the embedded `files`, which sees `folder` as `/workspace`.

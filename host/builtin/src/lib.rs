@@ -39,12 +39,13 @@ macro_rules! builtin {
 }
 
 /// Kept in step with the list in `build.rs`; a component that it does not build does not compile here.
-static ALL: [Builtin; 5] = [
+static ALL: [Builtin; 6] = [
     builtin!(Guard, "forbidden_path", "guards/forbidden-path"),
     builtin!(Guard, "shell_command", "guards/shell-command"),
     builtin!(Hook, "secret_redactor", "guards/secret-redactor"),
     builtin!(ToolServer, "hello", "examples/hello"),
     builtin!(ToolServer, "files", "examples/files"),
+    builtin!(ToolServer, "reception", "examples/reception"),
 ];
 
 /// Every built-in: guards, then hooks, then servers.

@@ -200,3 +200,29 @@ async fn a_killed_parent_leaves_durable_children_on_the_log() {
     assert_eq!(log.first().unwrap()["tool_server"], "leaf");
     assert_eq!(log.last().unwrap()["decision"]["verdict"], "incomplete");
 }
+
+/// The reference component that calls others: in the sandbox, through two servers, with the reference guards.
+#[tokio::test]
+async fn a_component_calls_other_components() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("guests.txt"), "Ada\nGrace\n").unwrap();
+    let builder = FixtureBuilder::default().hello().await.files(folder.path()).await.reception().await;
+    let host = builder.guard("forbidden_path").await.hook("secret_redactor").await.build();
+    let token = host.token(vec![may("*", "*", &HANDED_ON)]);
+    let arguments = json!({ "guests": "/workspace/guests.txt" });
+    let response = host.run(&token, "reception", "greet_all", arguments.clone()).await;
+    assert_eq!(response.decision().verdict(), "allow", "{:?}", response.decision());
+    assert_eq!(response.output.unwrap().value, json!(["Hello, Ada!", "Hello, Grace!"]));
+    let log = log(&host);
+    let calls: Vec<_> = log.iter().map(|r| r["tool_name"].as_str().unwrap()).collect();
+    assert_eq!(calls, ["read_file", "hello_world", "hello_world", "greet_all"]);
+    holds(&host);
+
+    // What the guards refuse inside, the tool hears.
+    let forbidden = host.run(&token, "reception", "greet_all", json!({ "guests": "/workspace/.ssh/id_rsa" })).await;
+    assert_eq!(forbidden.decision().verdict(), "deny", "the outer call names the path as well");
+    std::fs::remove_file(folder.path().join("guests.txt")).unwrap();
+    let missing = host.run(&token, "reception", "greet_all", arguments).await;
+    assert!(missing.decision().reason().unwrap().contains("files/read_file failed"), "{:?}", missing.decision());
+    holds(&host);
+}
