@@ -36,6 +36,7 @@ pub(crate) fn defaults() -> policy::Defaults {
         guard: limits(chio_host_runtime::Limits::GUARD),
         hook: limits(chio_host_runtime::Limits::HOOK),
         tool: limits(chio_host_runtime::Limits::TOOL),
+        rail: limits(chio_host_runtime::Limits::RAIL),
     }
 }
 

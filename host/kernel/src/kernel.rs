@@ -14,7 +14,7 @@ use crate::in_flight::InFlight;
 use crate::keys::Keypair;
 use crate::ledger::Ledger;
 use crate::money::Money;
-use crate::ports::{Clock, Guard, OutputHook, ToolServer};
+use crate::ports::{Clock, Guard, OutputHook, PaymentRail, ToolServer};
 use crate::response::{DirectDispatchUnavailable, KernelError};
 use crate::verify::VerifiedTokens;
 
@@ -126,6 +126,8 @@ pub struct Plugins {
     pub hooks: Vec<Arc<dyn OutputHook>>,
     /// By name.
     pub servers: BTreeMap<String, Arc<dyn ToolServer>>,
+    /// By name.
+    pub rails: BTreeMap<String, Arc<dyn PaymentRail>>,
 }
 
 /// Where things are kept.

@@ -335,3 +335,45 @@ pub trait Clock: Send + Sync {
     /// Microseconds since some moment. It never steps back.
     fn monotonic_us(&self) -> u64;
 }
+
+/// What a payment rail is asked to move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payment {
+    /// The host's reference. The same one twice is the same payment.
+    pub reference: String,
+    /// The account's name in the policy.
+    pub account: String,
+    /// How much.
+    pub amount: Money,
+}
+
+/// Why a payment rail did not do what it was asked. Each holds one printable sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RailError {
+    /// Nothing happened.
+    #[error("the payment was refused: {0}")]
+    Definite(String),
+    /// Nobody knows whether it happened.
+    #[error("nobody knows whether the payment happened: {0}")]
+    Ambiguous(String),
+}
+
+/// Moves money outside the ledger (design, section 8).
+///
+/// None of the four is asked twice on the strength of a [`RailError::Ambiguous`] but with the same reference.
+pub trait PaymentRail: Send + Sync {
+    /// Its name in the policy, and its component.
+    fn component(&self) -> &Component;
+
+    /// Sets an amount aside; answers with the provider's id for it.
+    fn authorize<'a>(&'a self, payment: &'a Payment) -> BoxFuture<'a, Result<String, RailError>>;
+
+    /// Takes at most what was authorized; answers with the provider's id for the capture.
+    fn capture<'a>(&'a self, authorization: &'a str, payment: &'a Payment) -> BoxFuture<'a, Result<String, RailError>>;
+
+    /// Gives an authorization back. `reference` is the payment's.
+    fn release<'a>(&'a self, authorization: &'a str, reference: &'a str) -> BoxFuture<'a, Result<(), RailError>>;
+
+    /// Gives captured money back; answers with the provider's id for the refund.
+    fn refund<'a>(&'a self, capture: &'a str, payment: &'a Payment) -> BoxFuture<'a, Result<String, RailError>>;
+}

@@ -6,12 +6,14 @@ use chio_host_kernel::Price;
 use chio_host_kernel::facts::{ArgumentFact, normalise};
 use serde_json::Value;
 
+use super::network::network;
 use super::plugins::{Common, Source, common};
+use super::secrets::{self, SecretGrantEntry};
 use super::{money, named, path};
 use crate::feature::Feature;
 use crate::limits::LimitOverrides;
 use crate::manifest::{arguments, refuse_unenforced};
-use crate::policy::Access;
+use crate::policy::{Access, NetworkGrant};
 use crate::problem::Located;
 use crate::yaml::Cursor;
 
@@ -23,9 +25,17 @@ pub(crate) struct ServerEntry {
     pub(crate) config: Value,
     pub(crate) limits: LimitOverrides,
     pub(crate) signer: Option<String>,
-    pub(crate) files: Vec<FileGrant>,
+    pub(crate) granted: Granted,
     pub(crate) price: Option<Located<Price>>,
     pub(crate) arguments: BTreeMap<String, Vec<ArgumentFact>>,
+}
+
+/// What a component is granted, as written.
+#[derive(Debug, Default)]
+pub(crate) struct Granted {
+    pub(crate) files: Vec<FileGrant>,
+    pub(crate) network: Vec<Located<NetworkGrant>>,
+    pub(crate) secrets: Vec<SecretGrantEntry>,
 }
 
 /// One folder that a server is granted, as written.
@@ -48,7 +58,7 @@ pub(super) fn read(section: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -
                 config,
                 limits,
                 signer,
-                files: f.or("permissions", Vec::new(), |c| permissions(&c)),
+                granted: f.or("permissions", Granted::default(), |c| permissions(&c)),
                 price: f.take("price").and_then(|c| money::price(&c)),
                 arguments: f.or("arguments", BTreeMap::new(), |c| arguments(&c)),
             }
@@ -57,15 +67,20 @@ pub(super) fn read(section: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -
     Some(entries.into_iter().filter_map(read).collect())
 }
 
-fn permissions(section: &Cursor<'_>) -> Option<Vec<FileGrant>> {
+pub(super) fn permissions(section: &Cursor<'_>) -> Option<Granted> {
     section.fields("a mapping, such as { files: [{ path: ./workspace, access: read }] }", |f| {
-        refuse_unenforced(f);
-        f.or("files", Vec::new(), |c| {
+        refuse_unenforced(f, &["environment"]);
+        let files = f.or("files", Vec::new(), |c| {
             let items = c.list("a list, such as [{ path: ./workspace, access: read }]")?;
             let grants: Vec<FileGrant> = items.iter().filter_map(file_grant).collect();
             refuse_twins(&grants, section);
             Some(grants)
-        })
+        });
+        Granted {
+            files,
+            network: f.or("network", Vec::new(), |c| network(&c)),
+            secrets: f.or("secrets", Vec::new(), |c| secrets::grants(&c)),
+        }
     })
 }
 
