@@ -149,18 +149,19 @@ fn asked(section: &Cursor<'_>) -> Option<Asked> {
     })
 }
 
+const NETWORK: &str = "none, any or a list, such as [{ host: api.example.com }]";
+
 /// `any`, or what a policy grants in the same words.
 fn asked_network(cursor: &Cursor<'_>) -> Option<AskedNetwork> {
     if cursor.is_list() {
         let places = network(cursor)?;
         return Some(AskedNetwork::Places(places.into_iter().map(|place| place.value).collect()));
     }
-    const NEEDED: &str = "none, any or a list, such as [{ host: api.example.com }]";
-    match cursor.text(NEEDED)? {
+    match cursor.text(NETWORK)? {
         "none" => Some(AskedNetwork::Nothing),
         "any" => Some(AskedNetwork::Any),
         other => {
-            cursor.refuse(format!("{} is not {NEEDED}", quote(other)));
+            cursor.refuse(format!("{} is not {NETWORK}", quote(other)));
             None
         }
     }
