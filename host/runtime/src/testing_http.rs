@@ -1,16 +1,21 @@
 //! An HTTP server for tests, on an address of this machine.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{interval, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::outbound::{NetworkGrant, Scheme};
+use crate::outbound::{NetworkGrant, Scheme, Stream};
 
 const ENOUGH: Duration = Duration::from_mins(1);
 
@@ -34,6 +39,49 @@ pub(crate) struct HttpServer {
     _serving: JoinSet<()>,
 }
 
+/// Whom the host's client trusts in tests, beside the web's own.
+static AUTHORITY: LazyLock<CertifiedIssuer<'static, KeyPair>> = LazyLock::new(issuer);
+
+fn issuer() -> CertifiedIssuer<'static, KeyPair> {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
+/// Its certificate.
+pub(crate) fn authority() -> CertificateDer<'static> {
+    AUTHORITY.der().clone()
+}
+
+/// Who vouches for a server.
+#[derive(Clone, Copy)]
+pub(crate) enum Vouched {
+    /// Nobody: it speaks no TLS.
+    Plain,
+    /// An authority that the client trusts.
+    Trusted,
+    /// One that it does not know.
+    Untrusted,
+}
+
+/// TLS for a server of these names.
+fn acceptor(vouched: Vouched, names: &[&str]) -> Option<TlsAcceptor> {
+    let other = issuer();
+    let issuer = match vouched {
+        Vouched::Plain => return None,
+        Vouched::Trusted => &*AUTHORITY,
+        Vouched::Untrusted => &other,
+    };
+    let key = KeyPair::generate().unwrap();
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let certificate = CertificateParams::new(names).unwrap().signed_by(&key, issuer).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let config = config.with_single_cert(vec![certificate.der().clone()], key).unwrap();
+    Some(TlsAcceptor::from(Arc::new(config)))
+}
+
 /// A response with a body.
 pub(crate) fn ok(body: &str) -> Reply {
     Reply::Whole(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
@@ -42,11 +90,17 @@ pub(crate) fn ok(body: &str) -> Reply {
 impl HttpServer {
     /// Answers each request, which is told as text, with what `answer` says.
     pub(crate) async fn start(answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
-        Self::start_at("127.0.0.1", answer).await
+        Self::start_at("127.0.0.1", Vouched::Plain, &[], answer).await
     }
 
-    /// The same at another address.
-    pub(crate) async fn start_at(ip: &str, answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
+    /// The same at another address, perhaps over TLS, under these names.
+    pub(crate) async fn start_at(
+        ip: &str,
+        vouched: Vouched,
+        names: &[&str],
+        answer: impl Fn(&str) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let tls = acceptor(vouched, names);
         let listener = TcpListener::bind((ip, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -55,13 +109,20 @@ impl HttpServer {
         let (log, over, answer) = (seen.clone(), closed.clone(), Arc::new(answer));
         serving.spawn(async move {
             let mut connections = JoinSet::new();
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let (log, over, answer) = (log.clone(), over.clone(), answer.clone());
+            while let Ok((stream, _)) = listener.accept().await {
+                let (log, over, answer, tls) = (log.clone(), over.clone(), answer.clone(), tls.clone());
                 connections.spawn(async move {
-                    if let Some(request) = read(&mut stream).await {
+                    let mut stream: Box<dyn Stream> = match tls {
+                        None => Box::new(stream),
+                        Some(tls) => match tls.accept(stream).await {
+                            Ok(stream) => Box::new(stream),
+                            Err(_) => return over.add_permits(1),
+                        },
+                    };
+                    if let Some(request) = read(&mut *stream).await {
                         let reply = answer(&request);
                         log.lock().unwrap().push(request);
-                        write(&mut stream, reply).await;
+                        write(&mut *stream, reply).await;
                     }
                     over.add_permits(1);
                 });
@@ -93,7 +154,7 @@ impl HttpServer {
 }
 
 /// Head and body of a request.
-async fn read(stream: &mut TcpStream) -> Option<String> {
+async fn read(stream: &mut dyn Stream) -> Option<String> {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -113,7 +174,7 @@ async fn read(stream: &mut TcpStream) -> Option<String> {
     }
 }
 
-async fn write(stream: &mut TcpStream, reply: Reply) {
+async fn write(stream: &mut dyn Stream, reply: Reply) {
     match reply {
         Reply::Whole(text) => {
             stream.write_all(text.as_bytes()).await.ok();

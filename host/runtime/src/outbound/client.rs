@@ -35,7 +35,7 @@ pub(super) struct Patience {
 }
 
 /// A stream to a server.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
@@ -44,7 +44,10 @@ pub(super) type Driver = Option<Connection<TokioIo<Box<dyn Stream>>, Sent>>;
 
 /// Mozilla's list of whom to trust, whatever the machine's own says: a policy means the same everywhere.
 static TLS: LazyLock<Option<Arc<ClientConfig>>> = LazyLock::new(|| {
-    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    #[cfg_attr(not(test), allow(unused_mut, reason = "a test adds its own"))]
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    #[cfg(test)]
+    roots.add(crate::testing_http::authority()).ok()?;
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let config = config.with_safe_default_protocol_versions().ok()?;
     Some(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
@@ -71,11 +74,9 @@ pub(super) async fn send(
         tokio::select! {
             biased;
             answered = &mut response => answered.map(|response| (response, true)),
-            // What was received before it ended is still to be told.
-            ended = &mut connection => match ended {
-                Ok(()) => response.await.map(|response| (response, false)),
-                Err(error) => Err(error),
-            },
+            // However it ended: what was received before is still to be told, and if that is nothing, this says why. Some
+            // servers close without a word of TLS right after their last byte.
+            _ = &mut connection => response.await.map(|response| (response, false)),
         }
     };
     let answered = timeout(patience.first_byte, exchange).await.map_err(|_| Error::ConnectionReadTimeout)?;

@@ -12,6 +12,8 @@ mod requests;
 mod scrub;
 mod secret;
 
+#[cfg(test)]
+pub(crate) use client::Stream;
 pub(crate) use grants::Grants;
 pub use grants::{NetworkGrant, Outbound, Scheme, SecretGrant};
 pub(crate) use requests::{Ended, Requests};

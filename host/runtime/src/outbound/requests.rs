@@ -8,6 +8,7 @@ use http::{Method, Request, Response};
 use http_body_util::BodyExt;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 use zeroize::Zeroizing;
 
@@ -119,7 +120,9 @@ impl Call {
         if matches!(*request.method(), Method::CONNECT | Method::TRACE) {
             return Err(Error::HttpRequestMethodInvalid);
         }
-        let addresses = resolve(&target, &self.grants, &self.host).await.map_err(|error| match error {
+        let patience = patience(options);
+        let resolved = timeout(patience.connect, resolve(&target, &self.grants, &self.host)).await;
+        let addresses = resolved.map_err(|_| Error::DnsTimeout)?.map_err(|error| match error {
             NoAddress::Refused(why) => self.denied(why),
             NoAddress::Unknown => {
                 Error::DnsError { rcode: Some("the name has no address".to_owned()), info_code: None }
@@ -128,7 +131,6 @@ impl Call {
         let (mut parts, body) = request.into_parts();
         let values = self.prepare(&mut parts.headers, &target).await?;
         let scrubber = (!values.is_empty()).then(|| Scrubber::new(&values));
-        let patience = patience(options);
         let body = Sent::new(body, self.sent.clone());
         let breached = body.breached();
         let (response, driver) = client::send(Request::from_parts(parts, body), &target, &addresses, patience)

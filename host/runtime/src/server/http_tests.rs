@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use super::{Permissions, WasmToolServer};
 use crate::files::{Access, FileGrant};
 use crate::limits::Limits;
-use crate::outbound::{NetworkGrant, Outbound, SecretGrant, SecretSource};
+use crate::outbound::{NetworkGrant, Outbound, Scheme, SecretGrant, SecretSource};
 use crate::testing::{invocation, patient, plugin, runtime};
-use crate::testing_http::{HttpServer, Reply, ok};
+use crate::testing_http::{HttpServer, Reply, Vouched, ok};
 
 const ENOUGH: Duration = Duration::from_mins(1);
 /// How often what depends on the machine is tried.
@@ -213,7 +213,7 @@ async fn what_a_guest_says_in_a_secrets_place_is_not_sent() {
 
 #[tokio::test]
 async fn a_redirect_is_a_new_request_without_the_secret_of_the_first() {
-    let other = HttpServer::start_at("127.0.0.2", |_| ok("there")).await;
+    let other = HttpServer::start_at("127.0.0.2", Vouched::Plain, &[], |_| ok("there")).await;
     let location = other.url("/landed");
     let host = HttpServer::start(move |_| {
         Reply::Whole(format!("HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n"))
@@ -232,6 +232,35 @@ async fn a_redirect_is_a_new_request_without_the_secret_of_the_first() {
     let seen = answer(&server, "follow", follow).await.unwrap();
     assert!(seen[1]["error"].as_str().unwrap().contains("may not send requests to http://127.0.0.2"), "{seen}");
     assert_eq!(other.requests().len(), 1);
+}
+
+/// The name is checked that the request was for, and before anything is said.
+#[tokio::test]
+async fn a_secret_is_told_to_a_server_that_can_prove_its_name() {
+    let secret = Secret::new(VALUE);
+    for (vouched, names, is_heard) in [
+        (Vouched::Trusted, ["localhost"], true),
+        (Vouched::Trusted, ["other.example"], false),
+        (Vouched::Untrusted, ["localhost"], false),
+    ] {
+        let host = HttpServer::start_at("127.0.0.1", vouched, &names, |_| ok("hello")).await;
+        let mut permissions = secret.granted(&[&host], &host);
+        let place = &mut permissions.outbound.network[0];
+        *place = NetworkGrant { scheme: Scheme::Https, host: "localhost".to_owned(), private: true, ..place.clone() };
+        permissions.outbound.secrets[0].host = "localhost".to_owned();
+        let server = load(fetch(), permissions).await;
+        let url = format!("https://localhost:{}/", host.address.port());
+        let fetched = answer(&server, "fetch", json!({ "url": url })).await;
+        if is_heard {
+            assert_eq!(fetched.unwrap()["body"], "hello");
+            assert!(host.requests()[0].contains(VALUE));
+        } else {
+            let error = fetched.unwrap_err();
+            let expected = format!("no TLS with https://localhost:{}: invalid peer certificate", host.address.port());
+            assert!(error.starts_with(&expected), "{error}");
+            assert!(host.requests().is_empty());
+        }
+    }
 }
 
 /// Compressed, an echo would not be recognised.
