@@ -35,7 +35,8 @@ pub(super) async fn resolve(target: &Target, grants: &Grants, host: &Handle) -> 
             Kind::Private(_) if target.private => continue,
             Kind::Private(what) | Kind::NoHost(what) => what,
         };
-        return Err(NoAddress::Refused(grants.refused_address(target, ip, why)));
+        tracing::debug!(target: "chio::plugin", %target, %ip, why, "an address is refused");
+        return Err(NoAddress::Refused(grants.refused_address(target, why)));
     }
     Ok(addresses)
 }

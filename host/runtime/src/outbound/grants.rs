@@ -157,11 +157,12 @@ impl Grants {
         Ok(Target { private, ..target })
     }
 
-    /// The refusal of an address that a name leads to.
-    pub(super) fn refused_address(&self, target: &Target, address: IpAddr, kind: &str) -> String {
+    /// The refusal of an address that a name leads to. It does not say which: what lies in a private network is not for a
+    /// guest to find out.
+    pub(super) fn refused_address(&self, target: &Target, kind: &str) -> String {
         let Self { who, .. } = self;
         format!(
-            "{who} may not send requests to {target}, which leads to {address}: {kind}; \
+            "{who} may not send requests to {target}, which leads to {kind}; \
              private: true in its entry of {who}.permissions.network would allow private addresses"
         )
     }

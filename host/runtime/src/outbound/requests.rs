@@ -1,6 +1,7 @@
 //! The requests of one call: each checked, sent by the host, bounded, and over when the call is.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -28,6 +29,9 @@ const MAX_RECEIVED: u64 = 64 << 20;
 const PATIENCE: Patience =
     Patience { connect: Duration::from_secs(10), first_byte: Duration::from_mins(1), silence: Duration::from_mins(1) };
 
+/// Refusals of one call that are logged; a guest that asks for ever fills no disk.
+const MAX_LOGGED: u32 = 16;
+
 /// Headers by which a guest could make a server answer in a way that hides a secret from the scrubber: encoded, in parts.
 const NOT_WITH_SECRETS: [HeaderName; 4] = [header::ACCEPT_ENCODING, header::RANGE, header::IF_RANGE, header::TE];
 
@@ -44,6 +48,7 @@ struct Call {
     open: Arc<Semaphore>,
     sent: Allowance,
     received: Allowance,
+    logged: Arc<AtomicU32>,
     /// The host's own executor, for what no call may have to wait for.
     host: Handle,
 }
@@ -69,6 +74,7 @@ impl Requests {
                 open: Arc::new(Semaphore::new(MAX_OPEN as usize)),
                 sent: Allowance::new(MAX_SENT),
                 received: Allowance::new(MAX_RECEIVED),
+                logged: Arc::default(),
                 host: Handle::current(),
             },
         }
@@ -175,15 +181,20 @@ impl Call {
 
     /// A refusal: for the log, and for the guest to tell.
     fn denied(&self, why: String) -> Error {
-        let (who, request_id) = (self.grants.who(), &*self.request_id);
-        tracing::warn!(target: "chio::plugin", who, request_id, "{why}");
+        if self.logged.fetch_add(1, Ordering::Relaxed) < MAX_LOGGED {
+            let (who, request_id) = (self.grants.who(), &*self.request_id);
+            tracing::warn!(target: "chio::plugin", who, request_id, "{why}");
+        }
         Error::InternalError(Some(why))
     }
 
     /// Where a secret comes from is no business of the guest's.
     fn unavailable(&self, secret: &Injected, why: &str) -> Error {
-        let (who, request_id, name) = (self.grants.who(), &*self.request_id, &secret.grant.name);
-        tracing::error!(target: "chio::plugin", who, request_id, "the secret {name} cannot be read: {why}");
+        let name = &secret.grant.name;
+        if self.logged.fetch_add(1, Ordering::Relaxed) < MAX_LOGGED {
+            let (who, request_id) = (self.grants.who(), &*self.request_id);
+            tracing::error!(target: "chio::plugin", who, request_id, "the secret {name} cannot be read: {why}");
+        }
         Error::InternalError(Some(format!(
             "the host cannot read the secret {name}, so nothing was sent; its log says why"
         )))

@@ -160,7 +160,9 @@ async fn a_name_does_not_lead_to_a_private_address() {
     let server = load(fetch(), to(vec![named(false)])).await;
     let error = answer(&server, "fetch", json!({ "url": url })).await.unwrap_err();
     assert!(
-        error.contains("a loopback address; private: true in its entry of servers.test.permissions.network"),
+        error.contains(
+            "which leads to a loopback address; private: true in its entry of servers.test.permissions.network"
+        ),
         "{error}"
     );
     assert!(host.requests().is_empty());
@@ -276,6 +278,16 @@ async fn an_encoded_answer_to_a_secret_is_refused() {
     assert!(error.contains("HttpResponseContentCoding"), "{error}");
     let server = load(fetch(), to(vec![host.grant()])).await;
     assert_eq!(answer(&server, "fetch", json!({ "url": host.url("/") })).await.unwrap()["body"], "abcd");
+}
+
+/// A server that does not speak HTTP is not quoted.
+#[tokio::test]
+async fn an_answer_that_is_none_gives_nothing_away() {
+    let host = HttpServer::start(|_| Reply::Whole(format!("HTTP/1.1 two hundred {VALUE}\r\n{VALUE}\r\n\r\n"))).await;
+    let secret = Secret::new(VALUE);
+    let server = load(fetch(), secret.granted(&[&host], &host)).await;
+    let error = answer(&server, "fetch", json!({ "url": host.url("/") })).await.unwrap_err();
+    assert_eq!(error, "the request failed: ErrorCode::HttpProtocolError");
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ const MAX_HANDLES: usize = 512;
 /// The most random bytes of one request.
 const MAX_RANDOM: u64 = 1 << 20;
 /// Names and values of one set of headers, in bytes, with what keeping them costs.
-const MAX_FIELDS: usize = 64 << 10;
+const MAX_FIELDS: usize = 32 << 10;
 
 /// What a plugin gives to each of its calls.
 pub(crate) struct Plugged<'a> {
