@@ -1,4 +1,4 @@
-//! Compiles the reference guards, hooks and tool servers to WebAssembly components in `OUT_DIR`.
+//! Compiles the reference guards, hooks and tool servers, and the guests of tests, to WebAssembly components in `OUT_DIR`.
 //!
 //! A component's digest is its identity, in the policy's hash and in every receipt, so its bytes must not depend on who
 //! builds it: the nested cargo has a fixed profile, no flags or wrappers of the outer build, and no path of this machine.
@@ -15,7 +15,7 @@ use wit_component::ComponentEncoder;
 const PURE: (&str, &[&str]) =
     ("wasm32-unknown-unknown", &["forbidden-path", "shell-command", "secret-redactor", "hello", "reception"]);
 /// Components as the linker leaves them, with the WASI imports that they use.
-const WASI: (&str, &[&str]) = ("wasm32-wasip2", &["files"]);
+const WASI: (&str, &[&str]) = ("wasm32-wasip2", &["files", "fetch", "hostile-client", "test-rail"]);
 
 /// What the components are made of, from the workspace's root. This script and `src` are the crate's own.
 const SOURCES: &[&str] = &[
@@ -32,6 +32,8 @@ const SOURCES: &[&str] = &[
     "examples/hello",
     "examples/files",
     "examples/reception",
+    "examples/fetch",
+    "tests/guests",
 ];
 
 /// The profile of the guests, as `--config` values, which outweigh every file and variable.

@@ -28,12 +28,13 @@
 //! | `rail` | [`rail!`] | a type that implements [`Rail`] |
 //!
 //! Guards and hooks are built for `wasm32-unknown-unknown`, so that they import nothing but their configuration; tool
-//! servers that use files are built for `wasm32-wasip2`.
+//! servers that use files or [`http`] are built for `wasm32-wasip2`.
 
 mod call;
 mod config;
 mod export;
 mod hook;
+pub mod http;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
 mod tool;

@@ -9,6 +9,7 @@ mod full_check;
 #[cfg(target_os = "linux")]
 mod killed;
 mod money;
+mod outbound;
 mod policy_hash;
 mod python;
 mod readme;

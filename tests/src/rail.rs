@@ -75,7 +75,7 @@ impl TestRail {
     /// One that works.
     #[must_use]
     pub fn new(name: &str) -> Arc<Self> {
-        let component = Component { role: Role::ToolServer, name: name.to_owned(), digest: "00".repeat(32) };
+        let component = Component { role: Role::Rail, name: name.to_owned(), digest: "00".repeat(32) };
         Arc::new(Self {
             component,
             books: Mutex::default(),

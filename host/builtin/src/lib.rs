@@ -39,13 +39,14 @@ macro_rules! builtin {
 }
 
 /// Kept in step with the list in `build.rs`; a component that it does not build does not compile here.
-static ALL: [Builtin; 6] = [
+static ALL: [Builtin; 7] = [
     builtin!(Guard, "forbidden_path", "guards/forbidden-path"),
     builtin!(Guard, "shell_command", "guards/shell-command"),
     builtin!(Hook, "secret_redactor", "guards/secret-redactor"),
     builtin!(ToolServer, "hello", "examples/hello"),
     builtin!(ToolServer, "files", "examples/files"),
     builtin!(ToolServer, "reception", "examples/reception"),
+    builtin!(ToolServer, "fetch", "examples/fetch"),
 ];
 
 /// Every built-in: guards, then hooks, then servers.
@@ -58,4 +59,13 @@ pub fn all() -> &'static [Builtin] {
 #[must_use]
 pub fn find(kind: Kind, name: &str) -> Option<&'static Builtin> {
     ALL.iter().find(|builtin| builtin.kind == kind && builtin.name == name)
+}
+
+/// Guests of tests, which are no built-ins: no policy can name one. Constants, so that a binary that uses none has none.
+#[doc(hidden)]
+pub mod testing {
+    /// A tool server that does with HTTP what an honest one would not.
+    pub const HOSTILE_CLIENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hostile_client.wasm"));
+    /// A payment rail over plain HTTP.
+    pub const RAIL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/test_rail.wasm"));
 }

@@ -18,7 +18,7 @@ fn interfaces(builtin: &Builtin) -> (BTreeSet<String>, BTreeSet<String>) {
 
 #[test]
 fn a_pure_component_imports_nothing_but_its_own_worlds_interfaces() {
-    for builtin in all().iter().filter(|builtin| builtin.name != "files") {
+    for builtin in all().iter().filter(|builtin| !["files", "fetch"].contains(&builtin.name)) {
         let (imports, _) = interfaces(builtin);
         let allowed: &[&str] = match builtin.kind {
             // `types` and `call` have no functions.
@@ -35,6 +35,16 @@ fn files_reaches_files_and_no_network() {
     let (imports, _) = interfaces(find(Kind::ToolServer, "files").unwrap());
     assert!(imports.iter().any(|name| name.starts_with("wasi:filesystem/preopens@")), "{imports:?}");
     for reach in ["wasi:http", "wasi:sockets", "chio:plugin/nested"] {
+        assert!(!imports.iter().any(|name| name.starts_with(reach)), "{imports:?}");
+    }
+}
+
+#[test]
+fn fetch_reaches_http_and_no_sockets() {
+    let (imports, _) = interfaces(find(Kind::ToolServer, "fetch").unwrap());
+    assert!(imports.iter().any(|name| name.starts_with("wasi:http/outgoing-handler@")), "{imports:?}");
+    // std brings the imports of its files along, used or not.
+    for reach in ["wasi:sockets", "chio:plugin/nested"] {
         assert!(!imports.iter().any(|name| name.starts_with(reach)), "{imports:?}");
     }
 }

@@ -9,21 +9,23 @@ use chio_host_policy::{Builtin, Builtins};
 /// What the binary carries.
 pub(crate) struct Embedded;
 
-fn kind(role: Role) -> Kind {
+fn kind(role: Role) -> Option<Kind> {
     match role {
-        Role::Guard => Kind::Guard,
-        Role::OutputHook => Kind::Hook,
-        Role::ToolServer => Kind::ToolServer,
+        Role::Guard => Some(Kind::Guard),
+        Role::OutputHook => Some(Kind::Hook),
+        Role::ToolServer => Some(Kind::ToolServer),
+        // A payment provider is somebody's own.
+        Role::Rail => None,
     }
 }
 
 impl Builtins for Embedded {
     fn find(&self, role: Role, name: &str) -> Option<Builtin> {
-        let found = chio_host_builtin::find(kind(role), name)?;
+        let found = chio_host_builtin::find(kind(role)?, name)?;
         Some(Builtin { bytes: Cow::Borrowed(found.bytes), manifest: Cow::Borrowed(found.manifest) })
     }
 
     fn names(&self, role: Role) -> Vec<&str> {
-        chio_host_builtin::all().iter().filter(|b| b.kind == kind(role)).map(|b| b.name).collect()
+        chio_host_builtin::all().iter().filter(|b| Some(b.kind) == kind(role)).map(|b| b.name).collect()
     }
 }

@@ -224,7 +224,7 @@ fn settings(policy: &Policy, issuer: &str, agent: &str) -> Settings {
         name: account.name.clone(),
         subject: account.subject.clone().unwrap_or_else(|| agent.to_owned()),
         total: account.total.clone(),
-        rail: None,
+        rail: account.rail.clone(),
     };
     Settings {
         delegation_depth_limit: kernel.delegation_depth_limit,

@@ -77,7 +77,8 @@ fn main() -> ExitCode {
 /// asked for.
 fn log_to_stderr() {
     let asked = std::env::var("CHIO_LOG").unwrap_or_else(|_| "warn".to_owned());
-    let filter = EnvFilter::try_new(format!("{asked},rmcp=warn")).unwrap_or_else(|_| EnvFilter::new("warn"));
+    let filter = EnvFilter::try_new(format!("{asked},rmcp=warn,wasmtime_wasi_http=error"))
+        .unwrap_or_else(|_| EnvFilter::new("warn"));
     let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
     tracing_subscriber::fmt()
         .with_env_filter(filter)

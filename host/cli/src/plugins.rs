@@ -1,6 +1,7 @@
 //! The plugins of a policy, loaded into the sandbox.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -8,10 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chio_host_kernel::Plugins;
-use chio_host_kernel::ports::{Guard, OutputHook, ToolServer};
+use chio_host_kernel::ports::{Guard, OutputHook, PaymentRail, ToolServer};
 use chio_host_policy::{self as policy, Policy, Protected};
 use chio_host_runtime::{
-    Access, CompiledCache, FileGrant, LoadError, Plugin, Runtime, RuntimeConfig, WasmGuard, WasmHook, WasmToolServer,
+    Access, CompiledCache, FileGrant, LoadError, NetworkGrant, Outbound, Permissions, Plugin, Runtime, RuntimeConfig,
+    Scheme, SecretGrant, SecretSource, WasmGuard, WasmHook, WasmRail, WasmToolServer,
 };
 
 use crate::error::CliError;
@@ -36,6 +38,7 @@ pub(crate) fn defaults() -> policy::Defaults {
         guard: limits(chio_host_runtime::Limits::GUARD),
         hook: limits(chio_host_runtime::Limits::HOOK),
         tool: limits(chio_host_runtime::Limits::TOOL),
+        rail: limits(chio_host_runtime::Limits::RAIL),
     }
 }
 
@@ -72,11 +75,21 @@ pub(crate) async fn load(folders: &Folders, keys: &Keys, policy: &Policy) -> Res
     }
     for server in &policy.servers {
         let plugin = &server.plugin;
-        let files = grants(server, &policy.protected)?;
+        let permissions = Permissions {
+            files: grants(server, &policy.protected)?,
+            outbound: outbound(&server.outbound, policy, &format!("servers.{}", plugin.name))?,
+        };
         let arguments: BTreeMap<_, _> = server.arguments.clone();
-        let loaded = WasmToolServer::load(&runtime, &described(plugin), files, arguments).await;
+        let loaded = WasmToolServer::load(&runtime, &described(plugin), permissions, arguments).await;
         let loaded: Arc<dyn ToolServer> = Arc::new(loaded.map_err(|e| failed("servers", plugin, &e))?);
         plugins.servers.insert(plugin.name.clone(), loaded);
+    }
+    for rail in &policy.rails {
+        let plugin = &rail.plugin;
+        let outbound = outbound(&rail.outbound, policy, &format!("rails.{}", plugin.name))?;
+        let loaded = WasmRail::load(&runtime, &described(plugin), outbound).await;
+        let loaded: Arc<dyn PaymentRail> = Arc::new(loaded.map_err(|e| failed("rails", plugin, &e))?);
+        plugins.rails.insert(plugin.name.clone(), loaded);
     }
     Ok(plugins)
 }
@@ -111,6 +124,49 @@ fn grants(server: &policy::Server, protected: &Protected) -> Result<Vec<FileGran
         Ok(grant)
     };
     server.files.iter().map(open).collect()
+}
+
+/// What a component may send, in the runtime's words, with the sources of its secrets.
+fn outbound(granted: &policy::Outbound, policy: &Policy, who: &str) -> Result<Outbound, CliError> {
+    let network = granted.network.iter().map(|place| NetworkGrant {
+        scheme: match place.scheme {
+            policy::Scheme::Http => Scheme::Http,
+            policy::Scheme::Https => Scheme::Https,
+        },
+        host: place.host.clone(),
+        port: place.port,
+        private: place.private,
+    });
+    let secret = |grant: &policy::SecretGrant| {
+        let known = policy.secrets.iter().find(|secret| secret.name == grant.name);
+        let known = known.ok_or_else(|| CliError::Plugin(format!("{who}: no secret is called {}", grant.name)))?;
+        Ok(SecretGrant {
+            name: grant.name.clone(),
+            source: source(&known.source, &policy.dir),
+            host: grant.host.clone(),
+            header: grant.header.clone(),
+            format: grant.format.clone(),
+        })
+    };
+    let secrets = granted.secrets.iter().map(secret).collect::<Result<_, CliError>>()?;
+    Ok(Outbound { network: network.collect(), secrets })
+}
+
+/// Where a secret is read. A command runs in the policy's folder, which its paths are relative to.
+fn source(source: &policy::SecretSource, dir: &Path) -> SecretSource {
+    match source {
+        policy::SecretSource::Env(name) => SecretSource::Env(name.clone()),
+        policy::SecretSource::File { host, .. } => SecretSource::File(host.clone()),
+        policy::SecretSource::Command { words, program } => {
+            let mut words = words.iter();
+            let named = words.next().map(OsString::from).unwrap_or_default();
+            SecretSource::Command {
+                program: program.as_ref().map_or(named, |program| program.clone().into_os_string()),
+                arguments: words.cloned().collect(),
+                dir: dir.to_owned(),
+            }
+        }
+    }
 }
 
 /// A component's file, as far as a component may be long.

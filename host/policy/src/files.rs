@@ -13,17 +13,33 @@ pub(crate) const MAX_COMPONENT_BYTES: usize = 64 << 20;
 /// # Errors
 /// Says what is wrong, to stand behind the file's name.
 pub(crate) fn read(path: &Path, max: usize) -> Result<Vec<u8>, String> {
-    let failed = |error: std::io::Error| match error.kind() {
-        ErrorKind::NotFound => "does not exist".to_owned(),
-        _ => format!("cannot be read: {error}"),
-    };
-    if !fs::metadata(path).map_err(failed)?.is_file() {
-        return Err("is no regular file".to_owned());
-    }
+    let file = open(path)?;
     let mut bytes = Vec::new();
     let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
-    File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(failed)?;
+    file.take(limit).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
     if bytes.len() > max { Err(format!("is longer than {max} bytes")) } else { Ok(bytes) }
+}
+
+fn open(path: &Path) -> Result<File, String> {
+    if !fs::metadata(path).map_err(|error| failed(&error))?.is_file() {
+        return Err("is no regular file".to_owned());
+    }
+    File::open(path).map_err(|error| failed(&error))
+}
+
+fn failed(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "does not exist".to_owned(),
+        _ => format!("cannot be read: {error}"),
+    }
+}
+
+/// That a regular file stands there and can be opened.
+///
+/// # Errors
+/// Says what is wrong, to stand behind the file's name.
+pub(crate) fn check(path: &Path) -> Result<(), String> {
+    open(path).map(drop)
 }
 
 /// Text, with the place of the first byte that is none.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chio_host_kernel::canonical;
 use serde::Serialize;
 
-use crate::policy::{Account, KernelPolicy, Plugin, Policy, Server, TemplateGrant};
+use crate::policy::{Account, KernelPolicy, Plugin, Policy, Rail, SecretSource, Server, TemplateGrant};
 
 /// The format of what is hashed; another format gets another name.
 const SCHEMA: &str = "chio.policy.v1";
@@ -19,6 +19,11 @@ struct Hashed<'a> {
     guards: &'a [Plugin],
     hooks: &'a [Plugin],
     servers: BTreeMap<&'a str, &'a Server>,
+    /// Names and sources, never a value. Absent where there is none, so that a policy without keeps its hash.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    secrets: BTreeMap<&'a str, &'a SecretSource>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    rails: BTreeMap<&'a str, &'a Rail>,
     accounts: BTreeMap<&'a str, &'a Account>,
     capabilities: BTreeMap<&'a str, &'a [TemplateGrant]>,
 }
@@ -32,6 +37,8 @@ pub(crate) fn policy_hash(policy: &Policy) -> String {
         guards: &policy.guards,
         hooks: &policy.hooks,
         servers: policy.servers.iter().map(|server| (server.plugin.name.as_str(), server)).collect(),
+        secrets: policy.secrets.iter().map(|secret| (secret.name.as_str(), &secret.source)).collect(),
+        rails: policy.rails.iter().map(|rail| (rail.plugin.name.as_str(), rail)).collect(),
         accounts: policy.accounts.iter().map(|account| (account.name.as_str(), account)).collect(),
         capabilities: policy.capabilities.iter().map(|c| (c.name.as_str(), c.grants.as_slice())).collect(),
     };

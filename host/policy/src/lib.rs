@@ -27,10 +27,11 @@ pub use builtins::{Builtin, Builtins};
 pub use document::{Document, parse};
 pub use limits::{Defaults, Limits};
 pub use load::{load, load_str};
-pub use manifest::Manifest;
+pub use manifest::{AskedNetwork, Manifest};
 pub use policy::{
-    Access, Account, CapabilityTemplate, Component, Deadlines, DurableAdmission, Invoke, KernelPolicy, NoncePolicy,
-    Origin, Plugin, Policy, Preopen, Retention, Server, TemplateGrant,
+    Access, Account, ApprovalPolicy, CapabilityTemplate, Component, Deadlines, DurableAdmission, Invoke, KernelPolicy,
+    NetworkGrant, NoncePolicy, Origin, Outbound, Plugin, Policy, Preopen, Rail, Retention, Scheme, Secret, SecretGrant,
+    SecretSource, Server, TemplateGrant,
 };
 pub use problem::{MAX_PROBLEMS, Problem, Problems};
 pub use protected::{Exposure, Protected};

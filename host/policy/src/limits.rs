@@ -70,6 +70,8 @@ pub struct Defaults {
     pub hook: Limits,
     /// For tool servers.
     pub tool: Limits,
+    /// For payment rails.
+    pub rail: Limits,
 }
 
 impl Defaults {
@@ -78,6 +80,7 @@ impl Defaults {
             Role::Guard => &self.guard,
             Role::OutputHook => &self.hook,
             Role::ToolServer => &self.tool,
+            Role::Rail => &self.rail,
         }
     }
 }

@@ -6,7 +6,8 @@ use chio_host_kernel::call::MAX_NAME;
 use chio_host_kernel::facts::{ArgumentFact, ArgumentKind};
 use chio_host_kernel::operation::Role;
 
-use crate::policy::Access;
+use crate::document::network::network;
+use crate::policy::{Access, NetworkGrant};
 use crate::problem::{Located, Problems, Report, Spot, quote};
 use crate::yaml::{self, Cursor, Fields};
 
@@ -21,10 +22,40 @@ pub struct Manifest {
     pub description: String,
     /// The most it asks of files; `None` when it asks for none.
     pub files: Option<Access>,
+    /// The most it asks of the network.
+    pub network: AskedNetwork,
     /// For each tool, which argument is what.
     pub arguments: BTreeMap<String, Vec<ArgumentFact>>,
     kind_spot: Spot,
     files_spot: Spot,
+    network_spot: Spot,
+}
+
+/// What a manifest asks of the network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AskedNetwork {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// These places.
+    Places(Vec<NetworkGrant>),
+    /// Whatever a policy grants.
+    Any,
+}
+
+impl AskedNetwork {
+    /// Whether a grant stays within what is asked.
+    #[must_use]
+    pub fn covers(&self, grant: &NetworkGrant) -> bool {
+        match self {
+            Self::Nothing => false,
+            // Whether a name leads into a private network is for the operator to know, and not for a vendor to ask.
+            Self::Places(places) => {
+                places.iter().any(|place| NetworkGrant { private: true, ..place.clone() }.covers(grant))
+            }
+            Self::Any => true,
+        }
+    }
 }
 
 impl Manifest {
@@ -42,8 +73,12 @@ impl Manifest {
     }
 
     fn fields(f: &mut Fields<'_, '_>, top: &Spot) -> Option<Self> {
-        const KINDS: [(&str, Role); 3] =
-            [("guard", Role::Guard), ("hook", Role::OutputHook), ("tool-server", Role::ToolServer)];
+        const KINDS: [(&str, Role); 4] = [
+            ("guard", Role::Guard),
+            ("hook", Role::OutputHook),
+            ("tool-server", Role::ToolServer),
+            ("rail", Role::Rail),
+        ];
         let name = f.need("name", "the component's name").and_then(|c| {
             let name = c.text("a name")?;
             let is_usable = super::document::is_name(name);
@@ -52,15 +87,18 @@ impl Manifest {
             }
             is_usable.then_some(name)
         });
-        let kind = f.need("kind", "guard, hook or tool-server").and_then(|c| Some(c.locate(c.choice(&KINDS)?)));
+        let kind = f.need("kind", "guard, hook, tool-server or rail").and_then(|c| Some(c.locate(c.choice(&KINDS)?)));
         let description = f.or("description", "", |c| c.text("a sentence"));
-        let files = f.take("permissions").and_then(|c| asked_files(&c));
+        let (files, network) = f.take("permissions").and_then(|c| asked(&c)).unwrap_or_default();
         let described = f.take("arguments");
         let arguments = described.as_ref().and_then(arguments).unwrap_or_default();
         let kind = kind?;
         if kind.value != Role::ToolServer {
             if let Some(files) = files.as_ref().filter(|files| files.value.is_some()) {
                 f.report().at(&files.spot, "guards and hooks have no files; remove it, or say none");
+            }
+            if let Some(network) = network.as_ref().filter(|_| kind.value != Role::Rail) {
+                f.report().at(&network.spot, "guards and hooks have no network; remove it");
             }
             if let Some(described) = described.filter(|_| !arguments.is_empty()) {
                 described.refuse("only a tool-server has tools to describe; remove it");
@@ -72,6 +110,8 @@ impl Manifest {
             description: description.to_owned(),
             files_spot: files.as_ref().map_or_else(|| top.clone(), |files| files.spot.clone()),
             files: files.and_then(|files| files.value),
+            network_spot: network.as_ref().map_or_else(|| top.clone(), |network| network.spot.clone()),
+            network: network.map(|network| network.value).unwrap_or_default(),
             arguments,
             kind_spot: kind.spot,
         })
@@ -86,23 +126,52 @@ impl Manifest {
     pub(crate) fn files_spot(&self) -> &Spot {
         &self.files_spot
     }
+
+    /// Where it says what it asks of the network, or the file's beginning where it does not.
+    pub(crate) fn network_spot(&self) -> &Spot {
+        &self.network_spot
+    }
 }
 
-fn asked_files(section: &Cursor<'_>) -> Option<Located<Option<Access>>> {
+type Asked = (Option<Located<Option<Access>>>, Option<Located<AskedNetwork>>);
+
+fn asked(section: &Cursor<'_>) -> Option<Asked> {
     section.fields("a mapping, such as { files: read }", |f| {
-        refuse_unenforced(f);
-        f.take("files").and_then(|c| {
+        refuse_unenforced(f, &["environment"]);
+        if let Some(secrets) = f.take("secrets") {
+            secrets.refuse("a component never holds a secret, so it asks for none; the policy adds them to requests");
+        }
+        let files = f.take("files").and_then(|c| {
             let choices = [("none", None), ("read", Some(Access::Read)), ("read-write", Some(Access::ReadWrite))];
             Some(c.locate(c.choice(&choices)?))
-        })
-    })?
+        });
+        (files, f.take("network").and_then(|c| Some(c.locate(asked_network(&c)?))))
+    })
+}
+
+const NETWORK: &str = "none, any or a list, such as [{ host: api.example.com }]";
+
+/// `any`, or what a policy grants in the same words.
+fn asked_network(cursor: &Cursor<'_>) -> Option<AskedNetwork> {
+    if cursor.is_list() {
+        let places = network(cursor)?;
+        return Some(AskedNetwork::Places(places.into_iter().map(|place| place.value).collect()));
+    }
+    match cursor.text(NETWORK)? {
+        "none" => Some(AskedNetwork::Nothing),
+        "any" => Some(AskedNetwork::Any),
+        other => {
+            cursor.refuse(format!("{} is not {NETWORK}", quote(other)));
+            None
+        }
+    }
 }
 
 /// Permissions whose shape is settled, and which this version cannot enforce. None is ignored.
-pub(crate) fn refuse_unenforced(f: &mut Fields<'_, '_>) {
-    for key in ["network", "environment", "secrets"] {
+pub(crate) fn refuse_unenforced(f: &mut Fields<'_, '_>, keys: &[&'static str]) {
+    for key in keys {
         if let Some(cursor) = f.take(key) {
-            cursor.refuse("not supported by this version; files are");
+            cursor.refuse("not supported by this version; files and network are");
         }
     }
 }

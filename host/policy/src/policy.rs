@@ -26,6 +26,10 @@ pub struct Policy {
     pub hooks: Vec<Plugin>,
     /// The tool servers: those of the policy, then the built-in ones that only a capability names.
     pub servers: Vec<Server>,
+    /// Where secrets come from.
+    pub secrets: Vec<Secret>,
+    /// Payment rails.
+    pub rails: Vec<Rail>,
     /// Prepaid accounts.
     pub accounts: Vec<Account>,
     /// What the host issues to its own agent.
@@ -191,6 +195,9 @@ pub struct Server {
     /// What its tools may call themselves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub invoke: Vec<Invoke>,
+    /// What it may send, and with which secrets.
+    #[serde(flatten)]
+    pub outbound: Outbound,
     /// What its calls cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
@@ -242,6 +249,146 @@ pub struct Preopen {
     pub access: Access,
 }
 
+/// What a component may send. Nothing, where both lists are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Outbound {
+    /// Where to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<NetworkGrant>,
+    /// What the host adds to requests that go there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<SecretGrant>,
+}
+
+/// A scheme of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scheme {
+    /// In the clear.
+    Http,
+    /// Over TLS.
+    Https,
+}
+
+impl Scheme {
+    /// As a policy and a URL spell it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+
+    /// The port where none is written.
+    #[must_use]
+    pub fn default_port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+}
+
+/// A place that requests may go to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NetworkGrant {
+    /// How.
+    pub scheme: Scheme,
+    /// A name in lower case and punycode, an address (IPv6 without brackets), or `*.` and a name: every name under it.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Whether a name may lead to an address that is not public: loopback, private, link-local.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
+}
+
+impl NetworkGrant {
+    /// Whether a host's name, or `*.` and a name, lies within this one's. Scheme and port are not looked at.
+    #[must_use]
+    pub fn covers_host(&self, host: &str) -> bool {
+        let is_under = |suffix: &str| {
+            let name = host.strip_prefix("*.").unwrap_or(host);
+            name.strip_suffix(suffix).is_some_and(|rest| rest.ends_with('.'))
+        };
+        self.host == host || self.host.strip_prefix("*.").is_some_and(is_under)
+    }
+
+    /// Whether everything that `other` grants is granted here too.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        (self.scheme, self.port) == (other.scheme, other.port)
+            && self.private >= other.private
+            && self.covers_host(&other.host)
+    }
+}
+
+impl fmt::Display for NetworkGrant {
+    /// As a URL begins: `https://api.example.com:443`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scheme, host, port) = (self.scheme.as_str(), &self.host, self.port);
+        if host.contains(':') { write!(f, "{scheme}://[{host}]:{port}") } else { write!(f, "{scheme}://{host}:{port}") }
+    }
+}
+
+/// A secret, without its value: what is hashed, and what messages say, is its name and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Secret {
+    /// Its name in the policy.
+    pub name: String,
+    /// Where its value is read when it is needed.
+    pub source: SecretSource,
+}
+
+/// Where a secret's value comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SecretSource {
+    /// An environment variable of the host.
+    Env(String),
+    /// A file's content, without line breaks at its end.
+    File {
+        /// As the policy writes it; this is what is hashed.
+        path: String,
+        /// The same, absolute, links not followed.
+        #[serde(skip)]
+        host: PathBuf,
+    },
+    /// What a program writes to its standard output, without line breaks at its end.
+    Command {
+        /// The program and its arguments.
+        words: Vec<String>,
+        /// The program's file, where its name is a path: absolute, links not followed.
+        #[serde(skip)]
+        program: Option<PathBuf>,
+    },
+}
+
+/// A secret that requests to a host carry, added by the host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SecretGrant {
+    /// The secret's name.
+    pub name: String,
+    /// The host whose requests carry it, spelt as in [`NetworkGrant::host`].
+    pub host: String,
+    /// The header that carries it, in lower case.
+    pub header: String,
+    /// What the header says, with `{}` where the value goes.
+    pub format: String,
+}
+
+/// A payment rail.
+#[derive(Clone, Debug, Serialize)]
+pub struct Rail {
+    /// What runs, under the rail's name.
+    #[serde(flatten)]
+    pub plugin: Plugin,
+    /// What it may send, and with which secrets.
+    #[serde(flatten)]
+    pub outbound: Outbound,
+}
+
 /// A prepaid account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Account {
@@ -252,6 +399,9 @@ pub struct Account {
     /// Whose it is: a public key, lower-case hex. None for the host's own agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
+    /// The payment rail that moves its money, one of [`Policy::rails`]. None for the ledger alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rail: Option<String>,
 }
 
 /// A capability that the host issues to its own agent.

@@ -29,6 +29,21 @@ pub(crate) mod hook {
     });
 }
 
+/// The world `rail`.
+pub(crate) mod rail {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "rail",
+        imports: { default: trappable },
+        exports: { default: async },
+        with: {
+            "chio:plugin/types": super::server::chio::plugin::types,
+            "chio:plugin/configuration": super::guard::chio::plugin::configuration,
+            "chio:plugin/host": super::server::chio::plugin::host,
+        },
+    });
+}
+
 /// The world `tool-server`. Owned types: what it is told is small, and what it answers is kept.
 pub(crate) mod server {
     wasmtime::component::bindgen!({

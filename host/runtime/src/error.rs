@@ -68,6 +68,14 @@ pub enum LoadError {
     /// A manifest that does not fit the component.
     #[error("the manifest describes arguments of the tool \"{0}\", which the server does not offer")]
     UnknownTool(String),
+    /// A secret that cannot be added to requests.
+    #[error("the secret \"{name}\" cannot be added to requests: {why}")]
+    Secret {
+        /// Its name.
+        name: String,
+        /// Why.
+        why: &'static str,
+    },
     /// A folder that cannot be granted.
     #[error(transparent)]
     Grant(#[from] GrantError),

@@ -1,8 +1,8 @@
 //! The sandbox: runs guards, output hooks and tool servers as WebAssembly components.
 //!
 //! The only crate that knows wasmtime. It implements the kernel's ports ([`WasmGuard`], [`WasmHook`],
-//! [`WasmToolServer`]) and offers what the command line needs beside them: a [`Runtime`] to load them into, [`inspect`]
-//! to look at a component, [`FileGrant`] and [`CompiledCache`].
+//! [`WasmToolServer`], [`WasmRail`]) and offers what the command line needs beside them: a [`Runtime`] to load them into,
+//! [`inspect`] to look at a component, [`FileGrant`], [`Outbound`] and [`CompiledCache`].
 //!
 //! **Invariant:** an instance serves one call. Fuel, deadline, memory and the rest are in force before its first
 //! instruction, and a stop names the limit that made it.
@@ -19,8 +19,10 @@ mod hook;
 mod inspect;
 mod limits;
 mod meter;
+mod outbound;
 mod places;
 mod plugin;
+mod rail;
 mod run;
 mod runtime;
 mod server;
@@ -32,7 +34,11 @@ mod builtin_tests;
 #[cfg(test)]
 mod guard_tests;
 #[cfg(test)]
+mod rail_tests;
+#[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod testing_http;
 
 pub use cache::{CacheError, CompiledCache};
 pub use error::LoadError;
@@ -41,6 +47,8 @@ pub use guard::WasmGuard;
 pub use hook::WasmHook;
 pub use inspect::{Inspection, Kind, inspect};
 pub use limits::Limits;
+pub use outbound::{NetworkGrant, Outbound, Scheme, SecretGrant, SecretSource};
 pub use plugin::Plugin;
+pub use rail::WasmRail;
 pub use runtime::{Allocation, Runtime, RuntimeConfig, RuntimeError};
-pub use server::WasmToolServer;
+pub use server::{Permissions, WasmToolServer};

@@ -75,6 +75,9 @@ impl Limits {
         concurrency: 16,
     };
 
+    /// What a payment rail gets.
+    pub const RAIL: Self = Self { output_bytes: 256 * KIB, ..Self::TOOL };
+
     /// The fault of a plugin that reached a limit, or `None` for a stop that is no limit of its own. `deadline` is the
     /// one in force, which may be shorter than the plugin's.
     pub(crate) fn fault(&self, stop: Stop, deadline: Duration) -> Option<Fault> {

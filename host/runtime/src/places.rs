@@ -36,8 +36,11 @@ type Levels = Arc<[Arc<Semaphore>]>;
 
 fn levels(own: usize, nested: usize) -> Levels {
     let permits = |depth| if depth == 0 { own } else { nested };
-    (0..=MAX_NESTED_DEPTH).map(|depth| Arc::new(Semaphore::new(permits(depth)))).collect()
+    (0..=RAILS).map(|depth| Arc::new(Semaphore::new(permits(depth)))).collect()
 }
+
+/// The level of payment rails, below all calls: whoever asks one holds no place, and may be a call inside others that do.
+pub(crate) const RAILS: u32 = MAX_NESTED_DEPTH + 1;
 
 /// The places of each level of nested calls, beside those that callers have.
 fn reserved(places: u32) -> usize {
@@ -46,7 +49,7 @@ fn reserved(places: u32) -> usize {
 
 /// The places of all levels together.
 pub(crate) fn in_all(places: u32) -> u32 {
-    let nested = u32::try_from(reserved(places)).unwrap_or(u32::MAX).saturating_mul(MAX_NESTED_DEPTH);
+    let nested = u32::try_from(reserved(places)).unwrap_or(u32::MAX).saturating_mul(RAILS);
     places.saturating_add(nested)
 }
 
@@ -125,6 +128,6 @@ mod tests {
         assert!(turnstiles[0].enter(Instant::now(), 0).await.is_none());
         // A call inside one of those is not kept waiting by it.
         assert!(turnstiles[0].enter(Instant::now(), 1).await.is_some());
-        assert!(turnstiles[0].enter(Instant::now(), MAX_NESTED_DEPTH + 1).await.is_none());
+        assert!(turnstiles[0].enter(Instant::now(), RAILS + 1).await.is_none());
     }
 }

@@ -29,6 +29,7 @@ const WASI_CLOCKS: &str = "package wasi:clocks@0.2.0;
 const WORLDS: &str = "package chio:test;
     world guard { include chio:plugin/guard@0.1.0; import chio:plugin/host@0.1.0; }
     world initialised-guard { include chio:plugin/initialised-guard@0.1.0; }
+    world rail { include chio:plugin/rail@0.1.0; }
     world hook { include chio:plugin/output-hook@0.1.0; }
     world tool {
         include chio:plugin/tool-server@0.1.0;

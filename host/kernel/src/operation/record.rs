@@ -84,6 +84,8 @@ pub enum Role {
     OutputHook,
     /// Runs the tool.
     ToolServer,
+    /// Moves the money.
+    Rail,
 }
 
 /// A component, as records and receipts name it.

@@ -3,20 +3,26 @@
 mod capabilities;
 mod kernel;
 mod money;
+pub(crate) mod network;
 mod plugins;
+mod rails;
+mod secrets;
 mod servers;
 
 use chio_host_kernel::canonical::sha256_hex;
 use chio_host_kernel::operation::Role;
 
 use crate::feature::Feature;
-use crate::policy::{Account, KernelPolicy};
+use crate::policy::KernelPolicy;
 use crate::problem::{Located, Problems, Report, quote};
 use crate::yaml::{self, Cursor, Fields};
 
 pub(crate) use capabilities::{CapabilityEntry, CostCap, GrantEntry};
+pub(crate) use money::AccountEntry;
 pub(crate) use plugins::{PluginEntry, Source};
-pub(crate) use servers::{FileGrant, InvokeGrant, ServerEntry};
+pub(crate) use rails::RailEntry;
+pub(crate) use secrets::{SecretEntry, SecretGrantEntry};
+pub(crate) use servers::{FileGrant, Granted, InvokeGrant, ServerEntry};
 
 /// A policy file that was read and whose shape is right. [`crate::load()`] makes a [`crate::Policy`] of one.
 #[derive(Debug, Default)]
@@ -28,7 +34,9 @@ pub struct Document {
     pub(crate) guards: Vec<PluginEntry>,
     pub(crate) hooks: Vec<PluginEntry>,
     pub(crate) servers: Vec<ServerEntry>,
-    pub(crate) accounts: Vec<Account>,
+    pub(crate) secrets: Vec<SecretEntry>,
+    pub(crate) rails: Vec<RailEntry>,
+    pub(crate) accounts: Vec<AccountEntry>,
     pub(crate) capabilities: Vec<CapabilityEntry>,
     /// What it uses that has to be available.
     pub(crate) features: Vec<Located<Feature>>,
@@ -57,6 +65,8 @@ impl Document {
         self.guards = f.or("guards", Vec::new(), |c| plugins::read(&c, Role::Guard, features));
         self.hooks = f.or("hooks", Vec::new(), |c| plugins::read(&c, Role::OutputHook, features));
         self.servers = f.or("servers", Vec::new(), |c| servers::read(&c, features));
+        self.secrets = f.or("secrets", Vec::new(), |c| secrets::read(&c));
+        self.rails = f.or("rails", Vec::new(), |c| rails::read(&c, features));
         self.accounts = f.or("accounts", Vec::new(), |c| money::accounts(&c));
         self.capabilities = f.or("capabilities", Vec::new(), |c| capabilities::read(&c));
     }

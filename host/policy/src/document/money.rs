@@ -19,23 +19,34 @@ pub(super) fn price(section: &Cursor<'_>) -> Option<Located<Price>> {
     Some(section.locate(price))
 }
 
-pub(super) fn accounts(section: &Cursor<'_>) -> Option<Vec<Account>> {
+/// A prepaid account, as written.
+#[derive(Debug)]
+pub(crate) struct AccountEntry {
+    pub(crate) account: Account,
+    /// Where its rail is named.
+    pub(crate) rail: Option<Located<String>>,
+}
+
+pub(super) fn accounts(section: &Cursor<'_>) -> Option<Vec<AccountEntry>> {
     let entries = named(section, "a mapping of accounts, such as agent: { total: 5_000, currency: USD }")?;
     let read = |(name, cursor): (Located<String>, Cursor<'_>)| {
         cursor.fields("a mapping, such as { total: 5_000, currency: USD }", |f| {
             let total = f.need("total", "minor units, such as 5_000").and_then(|c| c.integer(0..=MAX_INTEGER));
             let currency = need_currency(f);
             let subject = f.take("subject").and_then(|c| public_key(&c));
-            Some(Account { name: name.value, total: Money { units: total?, currency: currency? }, subject })
+            let rail = f.take("rail").and_then(|c| Some(c.locate(c.text("the name of a payment rail")?.to_owned())));
+            let total = Money { units: total?, currency: currency? };
+            let named = rail.as_ref().map(|rail| rail.value.clone());
+            Some(AccountEntry { account: Account { name: name.value, total, subject, rail: named }, rail })
         })?
     };
     let spots: Vec<_> = entries.iter().map(|(name, _)| name.spot.clone()).collect();
-    let accounts: Vec<Account> = entries.into_iter().filter_map(read).collect();
+    let accounts: Vec<AccountEntry> = entries.into_iter().filter_map(read).collect();
     if accounts.len() == spots.len() {
-        for (i, account) in accounts.iter().enumerate() {
+        for (i, AccountEntry { account, .. }) in accounts.iter().enumerate() {
             let pays_the_same =
                 |other: &Account| other.subject == account.subject && other.total.currency == account.total.currency;
-            if let Some(other) = accounts[..i].iter().find(|other| pays_the_same(other)) {
+            if let Some(other) = accounts[..i].iter().map(|other| &other.account).find(|other| pays_the_same(other)) {
                 let message = format!("pays for the same agent in the same currency as {}; keep one", other.name);
                 section.report().at(&spots[i], message);
             }

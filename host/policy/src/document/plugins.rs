@@ -47,7 +47,7 @@ pub(super) struct Common {
 pub(super) fn read(section: &Cursor<'_>, role: Role, features: &mut Vec<Located<Feature>>) -> Option<Vec<PluginEntry>> {
     let example = match role {
         Role::OutputHook => "a mapping of hooks, such as secret_redactor: { enabled: true }",
-        Role::Guard | Role::ToolServer => "a mapping of guards, such as forbidden_path: { enabled: true }",
+        Role::Guard | Role::ToolServer | Role::Rail => "a mapping of guards, such as forbidden_path: { enabled: true }",
     };
     let entries = named(section, example)?;
     let read = |(name, cursor): (Located<String>, Cursor<'_>)| {

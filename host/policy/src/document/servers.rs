@@ -7,12 +7,14 @@ use chio_host_kernel::facts::{ArgumentFact, normalise};
 use serde_json::Value;
 
 use super::capabilities::tool;
+use super::network::network;
 use super::plugins::{Common, Source, common};
+use super::secrets::{self, SecretGrantEntry};
 use super::{money, named, path};
 use crate::feature::Feature;
 use crate::limits::LimitOverrides;
 use crate::manifest::{arguments, refuse_unenforced};
-use crate::policy::Access;
+use crate::policy::{Access, NetworkGrant};
 use crate::problem::Located;
 use crate::yaml::Cursor;
 
@@ -24,8 +26,7 @@ pub(crate) struct ServerEntry {
     pub(crate) config: Value,
     pub(crate) limits: LimitOverrides,
     pub(crate) signer: Option<String>,
-    pub(crate) files: Vec<FileGrant>,
-    pub(crate) invoke: Vec<InvokeGrant>,
+    pub(crate) granted: Granted,
     pub(crate) price: Option<Located<Price>>,
     pub(crate) arguments: BTreeMap<String, Vec<ArgumentFact>>,
 }
@@ -37,11 +38,13 @@ pub(crate) struct InvokeGrant {
     pub(crate) tool: String,
 }
 
-/// What a server is granted, as written.
+/// What a component is granted, as written.
 #[derive(Debug, Default)]
-struct Permissions {
-    files: Vec<FileGrant>,
-    invoke: Vec<InvokeGrant>,
+pub(crate) struct Granted {
+    pub(crate) files: Vec<FileGrant>,
+    pub(crate) network: Vec<Located<NetworkGrant>>,
+    pub(crate) secrets: Vec<SecretGrantEntry>,
+    pub(crate) invoke: Vec<InvokeGrant>,
 }
 
 /// One folder that a server is granted, as written.
@@ -58,15 +61,13 @@ pub(super) fn read(section: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -
     let read = |(name, cursor): (Located<String>, Cursor<'_>)| {
         cursor.fields("a mapping, such as { component: builtin:files }", |f| {
             let Common { source, config, limits, signer } = common(f, features);
-            let Permissions { files, invoke } = f.or("permissions", Permissions::default(), |c| permissions(&c));
             ServerEntry {
                 name,
                 source,
                 config,
                 limits,
                 signer,
-                files,
-                invoke,
+                granted: f.or("permissions", Granted::default(), |c| permissions(&c)),
                 price: f.take("price").and_then(|c| money::price(&c)),
                 arguments: f.or("arguments", BTreeMap::new(), |c| arguments(&c)),
             }
@@ -75,20 +76,24 @@ pub(super) fn read(section: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -
     Some(entries.into_iter().filter_map(read).collect())
 }
 
-fn permissions(section: &Cursor<'_>) -> Option<Permissions> {
+pub(super) fn permissions(section: &Cursor<'_>) -> Option<Granted> {
     section.fields("a mapping, such as { files: [{ path: ./workspace, access: read }] }", |f| {
-        refuse_unenforced(f);
+        refuse_unenforced(f, &["environment"]);
         let files = f.or("files", Vec::new(), |c| {
             let items = c.list("a list, such as [{ path: ./workspace, access: read }]")?;
             let grants: Vec<FileGrant> = items.iter().filter_map(file_grant).collect();
             refuse_twins(&grants, section);
             Some(grants)
         });
-        let invoke = f.or("invoke", Vec::new(), |c| {
-            let items = c.list("a list, such as [{ server: hello, tool: hello_world }]")?;
-            Some(items.iter().filter_map(invoke_grant).collect())
-        });
-        Permissions { files, invoke }
+        Granted {
+            files,
+            network: f.or("network", Vec::new(), |c| network(&c)),
+            secrets: f.or("secrets", Vec::new(), |c| secrets::grants(&c)),
+            invoke: f.or("invoke", Vec::new(), |c| {
+                let items = c.list("a list, such as [{ server: hello, tool: hello_world }]")?;
+                Some(items.iter().filter_map(invoke_grant).collect())
+            }),
+        }
     })
 }
 

@@ -18,7 +18,7 @@ impl Context<'_> {
         servers: &mut Vec<Server>,
     ) -> Option<Vec<CapabilityTemplate>> {
         let grants = || document.capabilities.iter().flat_map(|capability| &capability.grants);
-        let invoked = document.servers.iter().flat_map(|server| &server.invoke).map(|invoke| &invoke.server);
+        let invoked = document.servers.iter().flat_map(|server| &server.granted.invoke).map(|invoke| &invoke.server);
         for server in grants().filter_map(|grant| grant.server.as_ref()).chain(invoked) {
             self.find_server(server, document, servers);
         }

@@ -48,7 +48,11 @@ impl Context<'_> {
                 if found.is_none() {
                     let names = self.host.builtins.names(role);
                     let near = suggestion(&wanted.value, names.iter().copied());
-                    let known = if near.is_empty() { format!("; there are: {}", names.join(", ")) } else { near };
+                    let known = match (names.as_slice(), near) {
+                        ([], _) => "; there is none".to_owned(),
+                        (names, near) if near.is_empty() => format!("; there are: {}", names.join(", ")),
+                        (_, near) => near,
+                    };
                     let message = format!("no built-in {} is called {}{known}", noun(role), quote(&wanted.value));
                     self.report.at(&wanted.spot, message);
                 }
@@ -129,6 +133,7 @@ fn noun(role: Role) -> &'static str {
         Role::Guard => "guard",
         Role::OutputHook => "hook",
         Role::ToolServer => "tool server",
+        Role::Rail => "payment rail",
     }
 }
 
@@ -137,5 +142,6 @@ fn article(role: Role) -> &'static str {
         Role::Guard => "a guard",
         Role::OutputHook => "a hook",
         Role::ToolServer => "a tool server",
+        Role::Rail => "a payment rail",
     }
 }

@@ -4,6 +4,8 @@
 mod capabilities;
 mod components;
 mod permissions;
+mod rails;
+mod secrets;
 mod servers;
 #[cfg(test)]
 mod tests;
@@ -58,7 +60,9 @@ pub(crate) fn resolve(
     let mut context = Context { host, dir, report, protected };
     let guards = context.plugins(&document.guards, Role::Guard);
     let hooks = context.plugins(&document.hooks, Role::OutputHook);
-    let mut servers = context.servers(&document.servers);
+    let secrets = context.secrets(&document.secrets);
+    let mut servers = context.servers(document);
+    let rails = context.rails(document);
     let capabilities = context.capabilities(document, &mut servers);
     // Last, when every file that a folder could expose is known.
     context.check_folders(&document.servers);
@@ -67,7 +71,9 @@ pub(crate) fn resolve(
         guards,
         hooks,
         servers,
-        accounts: document.accounts.clone(),
+        secrets,
+        rails,
+        accounts: context.accounts(document),
         capabilities: capabilities?,
         policy_hash: String::new(),
         source_hash: document.source_hash.clone(),

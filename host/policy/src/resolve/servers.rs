@@ -8,15 +8,15 @@ use serde_json::Value;
 
 use super::Context;
 use super::components::Asked;
-use crate::document::{InvokeGrant, ServerEntry};
-use crate::policy::{Component, Invoke, Plugin, Server};
+use crate::document::{Document, InvokeGrant, ServerEntry};
+use crate::policy::{Component, Invoke, Outbound, Plugin, Server};
 
 impl Context<'_> {
-    pub(super) fn servers(&mut self, entries: &[ServerEntry]) -> Vec<Server> {
-        entries.iter().filter_map(|entry| self.server(entry)).collect()
+    pub(super) fn servers(&mut self, document: &Document) -> Vec<Server> {
+        document.servers.iter().filter_map(|entry| self.server(entry, document)).collect()
     }
 
-    fn server(&mut self, entry: &ServerEntry) -> Option<Server> {
+    fn server(&mut self, entry: &ServerEntry, document: &Document) -> Option<Server> {
         let limits = entry.limits.over(&self.host.defaults.tool);
         let (component, asked) = self.component(&entry.source, &entry.name, Role::ToolServer, &limits)?;
         if let Some(price) = &entry.price
@@ -26,7 +26,8 @@ impl Context<'_> {
                 format!("a call with {} units of fuel could cost more than fits; lower one of them", limits.fuel);
             self.report.at(&price.spot, message);
         }
-        let files = self.granted(&entry.files, &asked);
+        let files = self.granted(&entry.granted.files, &asked);
+        let outbound = self.outbound(&entry.granted, &asked, document);
         Some(Server {
             plugin: Plugin {
                 name: entry.name.value.clone(),
@@ -36,7 +37,8 @@ impl Context<'_> {
                 signer: entry.signer.clone(),
             },
             files,
-            invoke: entry.invoke.iter().map(invoke).collect(),
+            invoke: entry.granted.invoke.iter().map(invoke).collect(),
+            outbound,
             price: entry.price.as_ref().map(|price| price.value.clone()),
             arguments: described(&asked, &entry.arguments),
         })
@@ -55,6 +57,7 @@ impl Context<'_> {
             },
             files: Vec::new(),
             invoke: Vec::new(),
+            outbound: Outbound::default(),
             price: None,
             arguments: described(&asked, &BTreeMap::new()),
         })

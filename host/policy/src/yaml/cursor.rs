@@ -156,6 +156,10 @@ impl<'a> Cursor<'a> {
         found.or_else(|| self.mismatch(&format!("{needed}{}", suggestion(text, words))))
     }
 
+    pub(crate) fn is_list(&self) -> bool {
+        matches!(self.node.kind, Kind::List(_))
+    }
+
     /// The items of a list, of which there are at most [`MAX_ITEMS`].
     pub(crate) fn list(&self, needed: &str) -> Option<Vec<Cursor<'a>>> {
         let Kind::List(items) = &self.node.kind else { return self.mismatch(needed) };

@@ -7,6 +7,7 @@ mod folders;
 mod garbage;
 mod hashing;
 mod manifests;
+mod outbound;
 mod plugins;
 mod shapes;
 mod starter;

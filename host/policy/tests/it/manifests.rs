@@ -32,7 +32,7 @@ fn what_is_wrong_with_a_manifest_is_reported_at_once() {
 manifest.yaml:1:1: name is missing: the component's name
 manifest.yaml:2:1: nmae: unknown key; did you mean name?
 manifest.yaml:4:10: permissions.files: guards and hooks have no files; remove it, or say none
-manifest.yaml:5:3: permissions.secrets: not supported by this version; files are
+manifest.yaml:5:3: permissions.secrets: a component never holds a secret, so it asks for none; the policy adds them to requests
 manifest.yaml:6:1: arguments: only a tool-server has tools to describe; remove it
 manifest.yaml:6:32: arguments.t[0].is: pth is not one of path, url, command, content, text; did you mean path?
 manifest.yaml:6:61: arguments.t[2]: \"/b\" is described twice; keep one"

@@ -66,8 +66,8 @@ fn a_manifest_beside_a_component_is_checked_with_the_policy() {
         ),
         "\
 conf/policy.yaml:4:19: guards.c.component: \"p/c.wasm\" does not exist
-p/bad.manifest.yaml:2:7: kind: gard is not one of guard, hook, tool-server; did you mean guard?
-p/bad.manifest.yaml:3:25: permissions.network: not supported by this version; files are
+p/bad.manifest.yaml:2:7: kind: gard is not one of guard, hook, tool-server, rail; did you mean guard?
+p/bad.manifest.yaml:3:25: permissions.network: \"x\" is not none, any or a list, such as [{ host: api.example.com }]
 p/hook.manifest.yaml:2:7: kind: is a hook, and the policy uses it as a guard"
     );
 }

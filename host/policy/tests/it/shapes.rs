@@ -8,7 +8,10 @@ use crate::support::refuse;
 fn each_mistake_names_its_place_and_what_would_be_right() {
     for (policy, expected) in [
         ("kernal: {}", "1:1: kernal: unknown key; did you mean kernel?"),
-        ("zebra: 1", "1:1: zebra: unknown key; known here: kernel, guards, hooks, servers, accounts, capabilities"),
+        (
+            "zebra: 1",
+            "1:1: zebra: unknown key; known here: kernel, guards, hooks, servers, secrets, rails, accounts, capabilities",
+        ),
         (
             "kernel:\n  max_capabilty_ttl: 5",
             "2:3: kernel.max_capabilty_ttl: unknown key; did you mean max_capability_ttl?",
@@ -75,8 +78,8 @@ fn each_mistake_names_its_place_and_what_would_be_right() {
             "1:11: guards.kernel: kernel is the host's own name in receipts; choose another",
         ),
         (
-            "servers: { hello: { permissions: { network: [] } } }",
-            "1:36: servers.hello.permissions.network: not supported by this version; files are",
+            "servers: { hello: { permissions: { environment: [] } } }",
+            "1:36: servers.hello.permissions.environment: not supported by this version; files and network are",
         ),
         (
             "servers: { hello: { permissions: { files: [{ path: x }] } } }",

@@ -49,7 +49,7 @@ pub(crate) const LIMITS: Limits = Limits {
     concurrency: 8,
 };
 
-pub(crate) const DEFAULTS: Defaults = Defaults { guard: LIMITS, hook: LIMITS, tool: LIMITS };
+pub(crate) const DEFAULTS: Defaults = Defaults { guard: LIMITS, hook: LIMITS, tool: LIMITS, rail: LIMITS };
 
 /// A project folder, its state in `.chio` and its keys in `keys`, none of which exists before something is put there.
 pub(crate) struct Project {

@@ -5,31 +5,35 @@ use chio_host_kernel::call::EffectClass;
 use crate::error::LoadError;
 use crate::files::{Access, FileGrant};
 use crate::inspect::{Inspection, is_interface, split};
+use crate::outbound::Grants;
 
 /// The interfaces of the world `tool-server`.
-const OWN: [&str; 4] = ["types", "configuration", "host", "nested"];
+pub(super) const OWN: &[&str] = &["types", "configuration", "host", "nested"];
 /// The packages of WASI 0.2 that are linked. What was not granted is there and leads nowhere: no folder is open, no
-/// address may be reached, the environment is empty.
-const WASI: [&str; 6] = ["cli", "clocks", "filesystem", "io", "random", "sockets"];
+/// address may be reached, no request is sent, the environment is empty.
+const WASI: [&str; 7] = ["cli", "clocks", "filesystem", "http", "io", "random", "sockets"];
 
 /// Refuses imports that the host does not offer.
-pub(super) fn check_imports(inspection: &Inspection) -> Result<(), LoadError> {
-    let is_offered = |name: &str| OWN.iter().any(|i| is_interface(name, i)) || WASI.iter().any(|p| is_wasi(name, p));
+pub(crate) fn check_imports(inspection: &Inspection, own: &[&str]) -> Result<(), LoadError> {
+    let is_offered = |name: &str| own.iter().any(|i| is_interface(name, i)) || WASI.iter().any(|p| is_wasi(name, p));
     match inspection.imports.iter().find(|name| !is_offered(name)) {
         None => Ok(()),
         Some(import) => Err(LoadError::Import {
             import: import.clone(),
-            why: "this host does not offer to tool servers; it offers chio:plugin and WASI 0.2 (cli, clocks, filesystem, \
-                  io, random, sockets)",
+            why: "this host does not offer to it; it offers its world of chio:plugin and WASI 0.2 (cli, clocks, \
+                  filesystem, http without incoming requests, io, random, sockets)",
         }),
     }
 }
 
 /// What the tools can do, from those of their imports that lead somewhere. Clocks, random numbers and the standard streams
 /// change nothing, and sockets lead nowhere.
-pub(super) fn class(inspection: &Inspection, files: &[FileGrant]) -> EffectClass {
+pub(super) fn class(inspection: &Inspection, files: &[FileGrant], outbound: &Grants) -> EffectClass {
     let imports = |is: &dyn Fn(&str) -> bool| inspection.imports.iter().any(|name| is(name));
     if imports(&|name| is_interface(name, "nested")) {
+        return EffectClass::SideEffecting;
+    }
+    if !outbound.is_empty() && imports(&|name| is_wasi(name, "http")) {
         return EffectClass::SideEffecting;
     }
     if files.is_empty() || !imports(&|name| is_wasi(name, "filesystem")) {
@@ -52,6 +56,7 @@ fn is_wasi(name: &str, package: &str) -> bool {
 mod tests {
     use super::*;
     use crate::inspect::Kind;
+    use crate::outbound::{NetworkGrant, Outbound, Scheme};
 
     fn importing(names: &[&str]) -> Inspection {
         Inspection {
@@ -63,25 +68,37 @@ mod tests {
         }
     }
 
+    fn outbound(network: Vec<NetworkGrant>) -> Grants {
+        Grants::new(String::new(), Outbound { network, secrets: Vec::new() }).unwrap()
+    }
+
     #[test]
     fn the_class_is_read_off_what_is_imported_and_granted() {
         let folder = tempfile::tempdir().unwrap();
         let grant = |access| vec![FileGrant::new(folder.path(), "/work", access).unwrap()];
+        let none = outbound(Vec::new());
         let files = importing(&["wasi:filesystem/types@0.2.6", "wasi:clocks/wall-clock@0.2.6", "wasi:io/poll@0.2.6"]);
-        assert_eq!(class(&files, &[]), EffectClass::Pure);
-        assert_eq!(class(&files, &grant(Access::Read)), EffectClass::ReadOnly);
-        assert_eq!(class(&files, &grant(Access::ReadWrite)), EffectClass::SideEffecting);
+        assert_eq!(class(&files, &[], &none), EffectClass::Pure);
+        assert_eq!(class(&files, &grant(Access::Read), &none), EffectClass::ReadOnly);
+        assert_eq!(class(&files, &grant(Access::ReadWrite), &none), EffectClass::SideEffecting);
         let harmless = importing(&["chio:plugin/host@0.1.0", "wasi:random/random@0.2.6", "wasi:cli/stdout@0.2.6"]);
-        assert_eq!(class(&harmless, &grant(Access::ReadWrite)), EffectClass::Pure);
-        assert_eq!(class(&importing(&["chio:plugin/nested@0.1.0"]), &[]), EffectClass::SideEffecting);
+        assert_eq!(class(&harmless, &grant(Access::ReadWrite), &none), EffectClass::Pure);
+        assert_eq!(class(&importing(&["chio:plugin/nested@0.1.0"]), &[], &none), EffectClass::SideEffecting);
+        let place = NetworkGrant { scheme: Scheme::Https, host: "a.example".to_owned(), port: 443, private: false };
+        let some = outbound(vec![place]);
+        let http = importing(&["wasi:http/types@0.2.6", "wasi:http/outgoing-handler@0.2.6"]);
+        assert_eq!(class(&http, &[], &none), EffectClass::Pure);
+        assert_eq!(class(&http, &[], &some), EffectClass::SideEffecting);
+        assert_eq!(class(&harmless, &[], &some), EffectClass::Pure);
     }
 
     #[test]
     fn what_is_not_offered_is_named() {
-        let error =
-            check_imports(&importing(&["wasi:io/poll@0.2.6", "wasi:http/types@0.2.6"])).unwrap_err().to_string();
-        assert!(error.contains("wasi:http/types@0.2.6"), "{error}");
-        check_imports(&importing(&["wasi:io/poll@0.3.0"])).unwrap_err();
-        check_imports(&importing(&["wasi:clifford/x@0.2.0"])).unwrap_err();
+        let refused = |name| check_imports(&importing(&["wasi:io/poll@0.2.6", name]), OWN).unwrap_err().to_string();
+        assert!(refused("wasi:keyvalue/store@0.2.0").contains("wasi:keyvalue/store@0.2.0"));
+        refused("wasi:io/poll@0.3.0");
+        refused("wasi:clifford/x@0.2.0");
+        check_imports(&importing(&["wasi:http/outgoing-handler@0.2.6"]), OWN).unwrap();
+        check_imports(&importing(&["chio:plugin/nested@0.1.0"]), &["host"]).unwrap_err();
     }
 }

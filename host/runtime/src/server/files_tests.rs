@@ -24,7 +24,7 @@ const ENOUGH: Duration = Duration::from_mins(1);
 async fn server(folder: Option<(&Path, Access)>) -> WasmToolServer {
     let files = chio_host_builtin::find(Kind::ToolServer, "files").unwrap();
     let grants = folder.map(|(path, access)| FileGrant::new(path, "/work", access).unwrap());
-    let grants = grants.into_iter().collect();
+    let grants: Vec<_> = grants.into_iter().collect();
     WasmToolServer::load(&runtime(), &plugin(files.bytes, patient(Limits::TOOL)), grants, BTreeMap::new())
         .await
         .unwrap()

@@ -1,13 +1,15 @@
 //! Tool servers: components that offer tools, with the host's imports and the folders they were granted.
 
 mod describe;
-mod effect;
+pub(crate) mod effect;
 #[cfg(test)]
 mod files_tests;
 mod host;
+#[cfg(test)]
+mod http_tests;
 mod output;
 mod own_thread;
-mod state;
+pub(crate) mod state;
 mod stdio;
 mod task;
 #[cfg(test)]
@@ -25,17 +27,33 @@ use chio_host_kernel::ports::{BoxFuture, Entry, Fault, Invocation, Ran, Stop, To
 use tokio::time::Instant;
 use wasmtime::component::Linker;
 
-use self::state::ToolState;
+use self::state::{Plugged, ToolState};
 use self::task::Task;
 use crate::bindings::server::ToolServerPre;
 use crate::error::{LoadError, one_line};
 use crate::files::FileGrant;
 use crate::inspect::Kind;
 use crate::limits::Limits;
+use crate::outbound::{Grants, Outbound};
 use crate::places::{Place, Turnstile, no_place};
 use crate::plugin::{Plugin, check_world};
 use crate::run::Run;
 use crate::runtime::{Allocation, Compiled, Runtime};
+
+/// What a tool server may reach. Nothing by default.
+#[derive(Debug, Default)]
+pub struct Permissions {
+    /// The folders that it may open.
+    pub files: Vec<FileGrant>,
+    /// What it may send.
+    pub outbound: Outbound,
+}
+
+impl From<Vec<FileGrant>> for Permissions {
+    fn from(files: Vec<FileGrant>) -> Self {
+        Self { files, outbound: Outbound::default() }
+    }
+}
 
 /// A tool server in the sandbox. Every call has an instance of its own.
 pub struct WasmToolServer {
@@ -45,6 +63,7 @@ pub struct WasmToolServer {
     effect_class: EffectClass,
     allocation: Allocation,
     files: Vec<FileGrant>,
+    outbound: Arc<Grants>,
     config: Arc<str>,
     limits: Limits,
     turnstile: Turnstile,
@@ -52,21 +71,24 @@ pub struct WasmToolServer {
 }
 
 impl WasmToolServer {
-    /// Compiles, checks and links a tool server, and asks it for its tools. `files` are the folders that it may open,
+    /// Compiles, checks and links a tool server, and asks it for its tools. `permissions` are what it may reach,
     /// `arguments` says for each tool which argument is what.
     ///
     /// # Errors
     /// A component that is no tool server, imports what the host does not offer, or describes its tools with the help of
-    /// an import or in a way that no client could use; facts about a tool that it does not have.
+    /// an import or in a way that no client could use; facts about a tool that it does not have; a secret that fits no
+    /// header.
     pub async fn load(
         runtime: &Runtime,
         plugin: &Plugin<'_>,
-        files: Vec<FileGrant>,
+        permissions: impl Into<Permissions>,
         arguments: BTreeMap<String, Vec<ArgumentFact>>,
     ) -> Result<Self, LoadError> {
+        let Permissions { files, outbound } = permissions.into();
+        let outbound = Arc::new(Grants::new(format!("servers.{}", plugin.name), outbound)?);
         let compiled = runtime.compile(plugin.bytes, &plugin.limits).await?;
         check_world(&compiled.inspection, &[Kind::ToolServer])?;
-        effect::check_imports(&compiled.inspection)?;
+        effect::check_imports(&compiled.inspection, effect::OWN)?;
         let tools = describe::ask(&compiled, &plugin.limits).await?;
         if let Some(unknown) = arguments.keys().find(|tool| !tools.iter().any(|t| t.name == **tool)) {
             return Err(LoadError::UnknownTool(unknown.clone()));
@@ -78,11 +100,12 @@ impl WasmToolServer {
         let pre = linker.instantiate_pre(&component).and_then(ToolServerPre::new).map_err(types)?;
         Ok(Self {
             component: plugin.component(Role::ToolServer, &inspection),
-            effect_class: effect::class(&inspection, &files),
+            effect_class: effect::class(&inspection, &files, &outbound),
             tools,
             arguments,
             allocation,
             files,
+            outbound,
             config: plugin.configuration(),
             limits: plugin.limits,
             turnstile: Turnstile::new(&plugin.limits, &places),
@@ -135,7 +158,16 @@ impl WasmToolServer {
         if Instant::now() >= until {
             return Err(late());
         }
-        let state = ToolState::new(self, invocation)?;
+        let plugged = Plugged {
+            name: &self.component.name,
+            config: &self.config,
+            limits: &self.limits,
+            files: &self.files,
+            outbound: &self.outbound,
+        };
+        let request_id = invocation.snapshot.request_id.as_str();
+        let state =
+            ToolState::new(&plugged, request_id, invocation.signals.clone())?.calling(invocation.nested.clone());
         Ok((place, Task::new(self, invocation, state, until, deadline)))
     }
 }
@@ -151,6 +183,10 @@ impl ToolServer for WasmToolServer {
 
     fn effect_class(&self) -> EffectClass {
         self.effect_class
+    }
+
+    fn secrets(&self) -> &[String] {
+        self.outbound.secret_names()
     }
 
     fn argument_facts(&self, tool: &str) -> &[ArgumentFact] {

@@ -44,7 +44,7 @@ pub(super) async fn run(task: Task, place: Place) -> Answered {
 fn to_the_end(task: Task, gone: oneshot::Receiver<()>) -> Answered {
     let lost = task.lost();
     let executor =
-        tokio::runtime::Builder::new_current_thread().enable_time().max_blocking_threads(BACKGROUND_OPERATIONS).build();
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(BACKGROUND_OPERATIONS).build();
     let executor = match executor {
         Ok(executor) => executor,
         Err(error) => return lost(Stop::Host, &format!("the call's executor does not start: {error}")),

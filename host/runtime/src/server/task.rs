@@ -68,6 +68,7 @@ impl Task {
     pub(super) async fn run(self) -> Answered {
         let left = self.until.saturating_duration_since(Instant::now());
         let limits = Run { limits: &self.limits, deadline: left };
+        let requests = self.state.ended();
         let mut store = match limits.store(self.pre.engine(), self.state) {
             Ok(store) => store,
             Err(fault) => return Ran { outcome: Err(fault), fuel: 0 },
@@ -89,6 +90,9 @@ impl Task {
         let ended = ended.await;
         let run = Run { limits: &self.limits, deadline: self.deadline };
         let Ran { outcome, fuel } = run.ended(&mut store, ended);
+        // What the guest left open ends with its store, and nothing of it is sent once the call is answered.
+        drop(store);
+        requests.wait().await;
         Ran { outcome: outcome.and_then(|answered| output::check(answered, &run)), fuel }
     }
 }

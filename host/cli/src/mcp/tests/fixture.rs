@@ -266,10 +266,10 @@ impl Client {
             ((*name).to_owned(), server)
         };
         let plugins = Plugins {
-            rails: BTreeMap::default(),
             guards: vec![Arc::new(Warden(component(Role::Guard, "warden")))],
             hooks,
             servers: servers.iter().map(desk).collect::<BTreeMap<_, _>>(),
+            rails: BTreeMap::new(),
         };
         let signer = Keypair::from_seed(&[7; 32].into());
         let settings = Settings::new("0".repeat(64), vec![signer.public().hex().to_owned()]);
