@@ -58,4 +58,4 @@ pub use cost::Price;
 pub use kernel::{
     AccountSettings, ApprovalSettings, DurableAdmission, Kernel, Ledgers, NonceSettings, Outputs, Plugins, Settings,
 };
-pub use operator::{Resolution, Unresolved};
+pub use operator::{AwaitsHuman, Resolution, Unresolved};
