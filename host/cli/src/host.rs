@@ -11,15 +11,17 @@ use chio_host_kernel::ports::{BoxFuture, Clock};
 use chio_host_kernel::{
     AccountSettings, ApprovalSettings, DurableAdmission, Kernel, Ledgers, NonceSettings, Outputs, Plugins, Settings,
 };
-use chio_host_ledger::{MemoryLedger, SupervisedLedger};
+use chio_host_ledger::{MemoryLedger, OpenError, SupervisedLedger};
 use chio_host_policy::{self as policy, Policy};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
+use crate::agent::Agent;
+use crate::args::DEFAULT_AGENT;
 use crate::builtins::Embedded;
 use crate::clock::SystemClock;
 use crate::error::CliError;
-use crate::folders::{Folders, make_private};
+use crate::folders::{Folders, approvers, make_private};
 use crate::keys::Keys;
 use crate::plugins;
 use crate::wallet::{Issuing, Wallet};
@@ -30,14 +32,15 @@ pub(crate) struct Source {
     pub(crate) policy: PathBuf,
     /// A token to use instead of the policy's own.
     pub(crate) capability: Option<PathBuf>,
+    /// Which local agent calls.
+    pub(crate) agent: String,
 }
 
 /// Everything that a command needs to mediate calls.
 pub(crate) struct Host {
     pub(crate) kernel: Arc<Kernel>,
-    pub(crate) wallet: Arc<Wallet>,
-    /// The local agent's public key, lower-case hex: who calls.
-    pub(crate) agent: String,
+    /// Who calls.
+    pub(crate) agent: Arc<Agent>,
     pub(crate) policy_hash: String,
     pub(crate) source_hash: String,
     background: Background,
@@ -59,38 +62,37 @@ impl Host {
     /// Loads a policy from its file and everything it names, and opens the ledger last, so that whatever is wrong with the
     /// rules is said without touching the state.
     pub(crate) async fn open(folders: &Folders, source: &Source) -> Result<Self, CliError> {
-        let policy = load(folders, |rules| policy::load(&source.policy, rules))?;
-        Self::of(folders, &policy, source.capability.as_deref()).await
+        let policy = policy_of(folders, &source.policy)?;
+        Self::of(folders, &policy, source.capability.as_deref(), &source.agent).await
     }
 
     /// The same for a policy that is no file; its paths are relative to `dir`.
     pub(crate) async fn open_text(folders: &Folders, text: &str, name: &str, dir: &Path) -> Result<Self, CliError> {
         let policy = load(folders, |rules| policy::load_str(text, name, dir, rules))?;
-        Self::of(folders, &policy, None).await
+        Self::of(folders, &policy, None, DEFAULT_AGENT).await
     }
 
-    async fn of(folders: &Folders, policy: &Policy, capability: Option<&Path>) -> Result<Self, CliError> {
+    async fn of(folders: &Folders, policy: &Policy, capability: Option<&Path>, agent: &str) -> Result<Self, CliError> {
         let keys = Keys::open(&folders.keys)?;
+        let key = Keys::agent(&folders.keys, agent)?;
         let plugins = plugins::load(folders, &keys, policy).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         make_private(&folders.state)?;
-        let agent = keys.agent.public().hex().to_owned();
         let wallet = match capability {
             Some(path) => Wallet::from_file(path)?,
             None => Wallet::issue(Issuing {
                 templates: policy.capabilities.clone(),
                 issuer: keys.kernel.clone(),
-                subject: agent.clone(),
+                subject: key.public().hex().to_owned(),
                 policy_hash: policy.policy_hash.clone(),
                 dir: folders.state.join("capabilities"),
                 clock: clock.clone(),
             })?,
         };
-        let settings = settings(policy, keys.kernel.public().hex(), &agent);
-        let (kernel, background) = start(folders, settings, keys, plugins, clock).await?;
+        let agent = Arc::new(Agent::new(key, wallet, clock.clone()));
+        let (kernel, background) = start(folders, settings(policy, &keys), keys, plugins, clock).await?;
         Ok(Self {
             kernel,
-            wallet: Arc::new(wallet),
             agent,
             policy_hash: policy.policy_hash.clone(),
             source_hash: policy.source_hash.clone(),
@@ -110,6 +112,11 @@ impl Host {
     }
 }
 
+/// The policy of a file, checked.
+pub(crate) fn policy_of(folders: &Folders, path: &Path) -> Result<Policy, CliError> {
+    load(folders, |rules| policy::load(path, rules))
+}
+
 fn load(
     folders: &Folders,
     read: impl FnOnce(&policy::Host<'_>) -> Result<Policy, policy::Problems>,
@@ -119,17 +126,21 @@ fn load(
     read(&rules).map_err(|e| CliError::Policy(e.to_string()))
 }
 
-/// A host without a policy, whose kernel mediates nothing: for what an operator resolves.
+/// A host without plugins, whose kernel mediates nothing: for what an operator or an approver does.
 pub(crate) struct Bare {
     pub(crate) kernel: Arc<Kernel>,
     background: Background,
 }
 
 impl Bare {
-    pub(crate) async fn open(folders: &Folders) -> Result<Self, CliError> {
+    /// Without a policy there are no approvers, and no account is opened.
+    pub(crate) async fn open(folders: &Folders, policy: Option<&Path>) -> Result<Self, CliError> {
         let keys = Keys::open(&folders.keys)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        let settings = Settings::new(canonical::hash(&json!({})), Vec::new());
+        let settings = match policy {
+            Some(path) => settings(&policy_of(folders, path)?, &keys),
+            None => Settings::new(canonical::hash(&json!({})), Vec::new()),
+        };
         let (kernel, background) = start(folders, settings, keys, Plugins::default(), clock).await?;
         Ok(Self { kernel, background })
     }
@@ -147,7 +158,10 @@ async fn start(
     plugins: Plugins,
     clock: Arc<dyn Clock>,
 ) -> Result<(Arc<Kernel>, Background), CliError> {
-    let ledger = SupervisedLedger::open(folders.ledger()).map_err(|e| CliError::OpenLedger(e.to_string()))?;
+    let ledger = SupervisedLedger::open(folders.ledger()).map_err(|error| match error {
+        OpenError::Held { .. } => CliError::Held(error.to_string()),
+        _ => CliError::OpenLedger(error.to_string()),
+    })?;
     let ledger = Arc::new(ledger);
     let ledgers = Ledgers { durable: ledger.clone(), volatile: Arc::new(MemoryLedger::volatile()) };
     let (kernel, settler) = Kernel::new(settings, keys.kernel, plugins, ledgers, clock)?;
@@ -216,12 +230,12 @@ fn failpoints() -> Failpoints {
     })
 }
 
-fn settings(policy: &Policy, issuer: &str, agent: &str) -> Settings {
+fn settings(policy: &Policy, keys: &Keys) -> Settings {
     let kernel = &policy.kernel;
     let prices = policy.servers.iter().filter_map(|s| Some((s.plugin.name.clone(), s.price.clone()?)));
     let account = |account: &policy::Account| AccountSettings {
         name: account.name.clone(),
-        subject: account.subject.clone().unwrap_or_else(|| agent.to_owned()),
+        subject: account.subject.clone().unwrap_or_else(|| keys.agent.public().hex().to_owned()),
         total: account.total.clone(),
     };
     Settings {
@@ -242,7 +256,7 @@ fn settings(policy: &Policy, issuer: &str, agent: &str) -> Settings {
         guards_deadline: kernel.deadlines.guards_ms.map(Duration::from_millis),
         tool_deadline: kernel.deadlines.tool_ms.map(Duration::from_millis),
         outputs: if kernel.retention.keep_outputs { Outputs::Kept } else { Outputs::ReleasedOnce },
-        ..Settings::new(policy.policy_hash.clone(), vec![issuer.to_owned()])
+        ..Settings::new(policy.policy_hash.clone(), vec![keys.kernel.public().hex().to_owned()])
     }
 }
 
@@ -263,5 +277,8 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, CliError>>) -> Re
 fn protected(folders: &Folders) -> policy::Protected {
     let mut protected = policy::Protected::new(&folders.state, &folders.keys);
     protected.add("the folder of compiled components", &folders.cache);
+    if let Ok(dir) = approvers() {
+        protected.add("the folder of approvers' keys", &dir);
+    }
     protected
 }

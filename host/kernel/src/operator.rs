@@ -110,7 +110,8 @@ impl Kernel {
             return Err(KernelError::Unresolvable(why));
         }
         if let Some(at) = self.books.ledgers.durable.revoked_at(capability_id)? {
-            return Err(KernelError::Unresolvable(format!("capability {shown} is revoked already, since {at}")));
+            let why = format!("capability {shown} is revoked already, since {at} (seconds since 1970)");
+            return Err(KernelError::Unresolvable(why));
         }
         let parameters =
             json!({ "because": canonical::printable(because, MAX_REASON), "capability_id": capability_id });
