@@ -109,7 +109,9 @@ pub(crate) async fn serve(
     let catalog = Catalog::new(session.kernel.plugins(), &*session.tokens).map_err(ServeError::Catalog)?;
     let edge = Edge::new(session, catalog);
     let calls = edge.calls().clone();
-    let (door, written) = Door::new(input, output);
+    // A client that is gone did not cancel: its calls go on to their receipts, and only wait for no human any more.
+    let of_client = calls.clone();
+    let (door, written) = Door::new(input, output, move || of_client.client_left());
     pin!(shutdown);
 
     let opened = tokio::select! {
@@ -123,7 +125,6 @@ pub(crate) async fn serve(
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(ServeError::Handshake(Box::new(error))),
         };
-        // A client that is gone did not cancel: its calls go on to their receipts.
         calls.client_left();
         calls.all_ended().await;
         all_written(written).await;

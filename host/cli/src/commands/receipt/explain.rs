@@ -132,7 +132,11 @@ fn hint(code: &str, decision: &Value) -> Option<&'static str> {
         "budget" => "raise the grant's limits in the policy, or wait for the next capability",
         "nonce" => "ask with the same request id and the nonce that its first answer handed out, in time",
         "recovery" | "call" => "use a new request id, once you know what the first call did",
-        "guard" if code == "guard.denied" || code == "guard.pending" => {
+        _ if code == "guard.pending" || code == "hook.escalated" => {
+            "a human decides it, if the policy lists approvers: chio-host approvals list"
+        }
+        "approval" => "send the call with a new request id, and have it approved as it is then",
+        "guard" if code == "guard.denied" => {
             "read the evidence: the guard says what it saw; change the call, or the guard's config in the policy"
         }
         "guard" => "the guard broke or reached a limit: raise its limits in the policy, or mend it",
