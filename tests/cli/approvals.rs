@@ -185,6 +185,14 @@ fn an_approvers_key_lies_where_the_host_does_not_look_and_others_cannot_read() {
 }
 
 #[test]
+fn an_agent_is_no_approver() {
+    let place = place(2);
+    let agent = place.run(&["capability", "key"]);
+    place.write("policy.yaml", POLICY.replace("APPROVER", agent.stdout.trim()).replace("LIMIT", "2"));
+    greet(&place, "Chio").is_error(&["kernel.approvals.approvers", "the key \"agent\"", "approve its own calls"]);
+}
+
+#[test]
 fn without_approvers_a_call_that_needs_one_ends() {
     let place = place(2);
     let policy = fs::read_to_string(place.path().join("policy.yaml")).unwrap();

@@ -113,6 +113,25 @@ fn an_output_is_waited_for_too() {
 }
 
 #[test]
+fn what_was_withheld_is_released_after_a_restart() {
+    let place = place(9);
+    let meta = json!({ "chio/request-id": "mine" });
+    let mut session = Session::open(&place, &[]);
+    let first = greet(&mut session, 1, &secret(), &meta);
+    assert_eq!(first["_meta"]["chio/verdict"], "pending", "{first}");
+    assert!(!first.to_string().contains(&secret()), "{first}");
+    session.leave();
+    let mut session = Session::open(&place, &[]);
+    let operation = first["_meta"]["chio/operation-id"].as_str().unwrap();
+    assert!(place.run(&["approvals", "show", operation]).field("output").contains(&secret()));
+    let released = decide(&place, "release", operation);
+    assert_eq!((released.code, released.field("decision")), (0, "released"), "{released:?}");
+    let again = greet(&mut session, 2, &secret(), &meta);
+    assert_eq!(text(&again), format!("Hello, {}!", secret()), "{again}");
+    session.leave();
+}
+
+#[test]
 fn a_client_that_cancels_or_leaves_ends_the_wait_and_not_the_call() {
     let place = place(2);
     let mut session = Session::open(&place, &["--wait-for-approval"]);
@@ -272,6 +291,20 @@ fn the_socket_is_its_owners_and_goes_with_the_host() {
     place.run(&["budget", "show"]).is_error(&["it takes no requests"]);
     session.leave();
     assert_eq!(fs::read_to_string(socket(&place)).unwrap(), "mine");
+}
+
+/// The system's own bound on a socket's path is 107 bytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_state_folder_may_lie_deep() {
+    let place = place(2);
+    let deep = format!("{0}/{0}/state", "deep".repeat(20));
+    fs::create_dir_all(place.path().join(&deep)).unwrap();
+    fs::set_permissions(place.path().join(&deep), fs::Permissions::from_mode(0o700)).unwrap();
+    let session = Session::open(&place, &["--state", &deep]);
+    let shown = place.run(&["budget", "show", "--state", &deep]);
+    assert!(shown.code == 0 && shown.stdout.contains("agent "), "{shown:?}");
+    session.leave();
 }
 
 #[test]

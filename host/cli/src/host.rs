@@ -75,6 +75,7 @@ impl Host {
     async fn of(folders: &Folders, policy: &Policy, capability: Option<&Path>, agent: &str) -> Result<Self, CliError> {
         let keys = Keys::open(&folders.keys)?;
         let key = Keys::agent(&folders.keys, agent)?;
+        check_approvers(folders, policy)?;
         let plugins = plugins::load(folders, &keys, policy).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         make_private(&folders.state)?;
@@ -112,6 +113,19 @@ impl Host {
     }
 }
 
+/// Refuses approvers whose keys this host has: it, or an agent of it, could approve its own calls.
+fn check_approvers(folders: &Folders, policy: &Policy) -> Result<(), CliError> {
+    for approver in &policy.kernel.approvals.approvers {
+        if let Some(name) = Keys::name_of(&folders.keys, approver)? {
+            return Err(CliError::Policy(format!(
+                "kernel.approvals.approvers: {approver} is the key \"{name}\" in this host's own folder of keys, so an agent \
+                 could approve its own calls; list one that `chio-host approvals key` makes"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// The policy of a file, checked.
 pub(crate) fn policy_of(folders: &Folders, path: &Path) -> Result<Policy, CliError> {
     load(folders, |rules| policy::load(path, rules))
@@ -138,7 +152,11 @@ impl Bare {
         let keys = Keys::open(&folders.keys)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let settings = match policy {
-            Some(path) => settings(&policy_of(folders, path)?, &keys),
+            Some(path) => {
+                let policy = policy_of(folders, path)?;
+                check_approvers(folders, &policy)?;
+                settings(&policy, &keys)
+            }
             None => Settings::new(canonical::hash(&json!({})), Vec::new()),
         };
         let (kernel, background) = start(folders, settings, keys, Plugins::default(), clock).await?;

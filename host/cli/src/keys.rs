@@ -49,6 +49,18 @@ impl Keys {
         Ok(Self::agent(dir, who)?.public().hex().to_owned())
     }
 
+    /// The name of the local key whose public half this is, if it is one's.
+    pub(crate) fn name_of(dir: &Path, public: &str) -> Result<Option<String>, CliError> {
+        for entry in fs::read_dir(dir).map_err(|e| CliError::path(dir, e))? {
+            let path = entry.map_err(|e| CliError::path(dir, e))?.path();
+            let is_key = path.extension().is_some_and(|extension| extension == "key");
+            if is_key && existing_pair_of(&path)?.public().hex() == public {
+                return Ok(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
+            }
+        }
+        Ok(None)
+    }
+
     /// The public key that this host's receipts are signed with, where it has one already.
     pub(crate) fn kernel_key(dir: &Path) -> Result<Option<String>, CliError> {
         let path = dir.join("kernel.key");

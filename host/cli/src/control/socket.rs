@@ -31,6 +31,32 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long an answer may take.
 const ANSWERING: Duration = Duration::from_mins(1);
 
+/// The longest path that the system takes for a socket everywhere, in bytes.
+#[cfg(target_os = "linux")]
+const MAX_PATH: usize = 100;
+
+/// Does something with the socket's path, however deep its folder lies.
+#[cfg(target_os = "linux")]
+fn at<T>(path: &Path, reach: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+    use std::os::fd::AsRawFd;
+    match (path.parent(), path.file_name()) {
+        (Some(dir), Some(name)) if path.as_os_str().len() > MAX_PATH => {
+            let dir = fs::File::open(dir)?;
+            reach(&Path::new("/proc/self/fd").join(dir.as_raw_fd().to_string()).join(name))
+        }
+        _ => reach(path),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn at<T>(path: &Path, reach: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+    reach(path)
+}
+
+fn connect(path: &Path) -> io::Result<std::os::unix::net::UnixStream> {
+    at(path, |path| std::os::unix::net::UnixStream::connect(path))
+}
+
 fn path(folders: &Folders) -> PathBuf {
     folders.state.join("control.sock")
 }
@@ -50,7 +76,7 @@ impl Listening {
         let failed = |e: io::Error| CliError::path(&path, format!("the control socket: {e}"));
         check_private(&folders.state)?;
         remove_stale(&path)?;
-        let listener = UnixListener::bind(&path).map_err(failed)?;
+        let listener = at(&path, |path| UnixListener::bind(path)).map_err(failed)?;
         // The folder lets nobody else in, before this and after.
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(failed)?;
         let (stop, stopped) = oneshot::channel();
@@ -81,7 +107,7 @@ fn remove_stale(path: &Path) -> Result<(), CliError> {
         }
         Ok(_) => {}
     }
-    match std::os::unix::net::UnixStream::connect(path) {
+    match connect(path) {
         Ok(_) => Err(CliError::path(path, "another process listens here; stop it")),
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path).map_err(failed),
         Err(error) => Err(failed(error)),
@@ -175,7 +201,7 @@ impl Client {
         if let Some(dir) = self.path.parent() {
             check_private(dir)?;
         }
-        let mut stream = match std::os::unix::net::UnixStream::connect(&self.path) {
+        let mut stream = match connect(&self.path) {
             Ok(stream) => stream,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
                 return Err(CliError::Held(format!("{}; it takes no requests", self.held)));
