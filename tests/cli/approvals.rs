@@ -185,6 +185,19 @@ fn an_approvers_key_lies_where_the_host_does_not_look_and_others_cannot_read() {
 }
 
 #[test]
+fn nobody_in_time_is_a_no() {
+    let place = place(2);
+    let policy = fs::read_to_string(place.path().join("policy.yaml")).unwrap();
+    place.write("policy.yaml", policy.replace("ttl: 1h", "ttl: 1s"));
+    let denied = ask(&place, "call", "Chio", &["--wait-for-approval"]);
+    assert_eq!(
+        (denied.code, denied.field("reason")),
+        (2, "approval rejected: nobody approved it in time"),
+        "{denied:?}"
+    );
+}
+
+#[test]
 fn an_agent_is_no_approver() {
     let place = place(2);
     let agent = place.run(&["capability", "key"]);

@@ -1,9 +1,17 @@
 //! What can be typed. Help, completions and checks all come from here.
 
+mod approvals;
+mod capability;
+mod operator;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
+
+pub(crate) use self::approvals::{ApprovalsArgs, ApprovalsCommand, DecideArgs, WhichWaits};
+pub(crate) use self::capability::{AttenuateArgs, CapabilityArgs, CapabilityCommand};
+pub(crate) use self::operator::{BudgetArgs, BudgetCommand, RevokeArgs};
 
 /// The host that stands between an AI agent and its tools: every tool call is admitted, judged, recorded, sandboxed,
 /// inspected, and written to a signed receipt.
@@ -160,185 +168,6 @@ pub(crate) struct CallArgs {
     /// A single-use id that the call takes, such as `destructive_lease=ID` (may be repeated)
     #[arg(long, value_name = "KIND=ID")]
     pub(crate) reserve: Vec<String>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct CapabilityArgs {
-    #[command(subcommand)]
-    pub(crate) command: CapabilityCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum CapabilityCommand {
-    /// Print a local agent's public key, made on first use
-    Key {
-        /// The agent
-        #[arg(default_value = DEFAULT_AGENT)]
-        name: String,
-    },
-    /// Sign what a policy gives, and print the token
-    Issue {
-        /// The policy
-        #[arg(long, value_name = "FILE")]
-        policy: PathBuf,
-        /// Which of its capabilities
-        #[arg(long, default_value = "default")]
-        name: String,
-        /// To whom: a local agent's name, or a public key
-        #[arg(long, value_name = "NAME|KEY", default_value = DEFAULT_AGENT)]
-        to: String,
-    },
-    /// Derive a narrower token for somebody else, and print it
-    Attenuate(Box<AttenuateArgs>),
-    /// Say what a token allows, where it comes from, and whether it holds
-    Inspect {
-        /// The token
-        #[arg(value_name = "FILE")]
-        token: PathBuf,
-    },
-}
-
-/// How a token is narrowed. What is not said stays as it is.
-#[derive(Debug, clap::Args)]
-pub(crate) struct AttenuateArgs {
-    /// The token to derive from
-    #[arg(value_name = "FILE")]
-    pub(crate) token: PathBuf,
-    /// For whom: a local agent's name, or a public key
-    #[arg(long, value_name = "NAME|KEY")]
-    pub(crate) to: String,
-    #[command(flatten)]
-    pub(crate) holder: AgentArg,
-    /// Only this tool (may be repeated)
-    #[arg(long, value_name = "SERVER/TOOL")]
-    pub(crate) tool: Vec<String>,
-    /// Only paths at or below this one
-    #[arg(long, value_name = "PATH")]
-    pub(crate) path_prefix: Option<String>,
-    /// Only under this constraint, such as `{"type":"max_length","value":100}` (may be repeated)
-    #[arg(long, value_name = "JSON")]
-    pub(crate) constraint: Vec<String>,
-    /// At most so many calls under each grant
-    #[arg(long, value_name = "N")]
-    pub(crate) max_invocations: Option<u64>,
-    /// At most so much for all calls under each grant: minor units, such as 500, or "500 USD"
-    #[arg(long, value_name = "UNITS")]
-    pub(crate) max_total_cost: Option<String>,
-    /// At most so much for one call: minor units, such as 10, or "10 USD"
-    #[arg(long, value_name = "UNITS")]
-    pub(crate) max_cost_per_invocation: Option<String>,
-    /// Only for so long from now, such as 5m [default: as long as the other]
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
-    pub(crate) ttl: Option<Duration>,
-    /// It cannot be handed on
-    #[arg(long)]
-    pub(crate) no_delegate: bool,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct RevokeArgs {
-    /// The capability's id; `capability inspect` shows those of a token's chain
-    pub(crate) id: String,
-    /// Why
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) because: String,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct BudgetArgs {
-    #[command(subcommand)]
-    pub(crate) command: BudgetCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum BudgetCommand {
-    /// What accounts hold, spent, and set aside
-    Show {
-        /// Only this one
-        account: Option<String>,
-    },
-    /// Add to what an account holds
-    TopUp {
-        /// The account
-        account: String,
-        /// Minor units, such as cents
-        units: u64,
-        /// Why
-        #[arg(long, value_name = "TEXT")]
-        because: String,
-    },
-    /// Say what an account holds in all
-    Limit {
-        /// The account
-        account: String,
-        /// Minor units, such as cents
-        units: u64,
-        /// Why
-        #[arg(long, value_name = "TEXT")]
-        because: String,
-    },
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct ApprovalsArgs {
-    #[command(subcommand)]
-    pub(crate) command: ApprovalsCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ApprovalsCommand {
-    /// Make an approver's key, and print the public half for the policy's kernel.approvals.approvers
-    #[command(group(ArgGroup::new("whose").required(true).args(["name", "key"])))]
-    Key {
-        /// The approver; the key is approver/NAME.key in your data folder
-        name: Option<String>,
-        /// The key's file, where it lies elsewhere
-        #[arg(long, value_name = "FILE")]
-        key: Option<PathBuf>,
-    },
-    /// What waits for a human
-    List {
-        /// The policy, where no host runs
-        #[arg(long, value_name = "FILE")]
-        policy: Option<PathBuf>,
-    },
-    /// One that waits, whole
-    Show(WhichWaits),
-    /// Let a call run
-    Approve(DecideArgs),
-    /// Let no call run, or no output out
-    Deny(DecideArgs),
-    /// Let out what a hook withheld
-    Release(DecideArgs),
-}
-
-/// One that waits.
-#[derive(Debug, clap::Args)]
-pub(crate) struct WhichWaits {
-    /// Its operation's id, or the beginning of it
-    pub(crate) operation: String,
-    /// The policy, where no host runs: it lists the approvers
-    #[arg(long, value_name = "FILE")]
-    pub(crate) policy: Option<PathBuf>,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(group(ArgGroup::new("approver").required(true).args(["key", "approver_name"])))]
-pub(crate) struct DecideArgs {
-    #[command(flatten)]
-    pub(crate) which: WhichWaits,
-    /// The approver's key
-    #[arg(long, value_name = "FILE")]
-    pub(crate) key: Option<PathBuf>,
-    /// The approver whose key is approver/NAME.key in your data folder
-    #[arg(long = "as", value_name = "NAME")]
-    pub(crate) approver_name: Option<String>,
-    /// Why
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) because: Option<String>,
-    /// How long the decision is good [default: as long as the call waits]
-    #[arg(long = "for", value_name = "DURATION", value_parser = humantime::parse_duration)]
-    pub(crate) good_for: Option<Duration>,
 }
 
 #[derive(Debug, clap::Args)]

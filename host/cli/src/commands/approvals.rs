@@ -102,15 +102,19 @@ fn show(format: Format, waits: &Value) -> Result<(), CliError> {
 
 /// All that an approver should know, in words.
 fn fields(waits: &Value) -> Vec<(&'static str, Value)> {
-    let mut fields = print::those(waits, &["operation", "about", "server", "tool", "caller", "request_id"]);
+    // What is signed is shown from where it is signed, not from beside it.
+    let signed = &waits["request"];
+    let names = ["operation_id", "about", "server", "tool", "subject", "request_id"];
+    let shown_as = ["operation", "about", "server", "tool", "caller", "request_id"];
+    let mut fields: Vec<_> = shown_as.into_iter().zip(names.map(|name| signed[name].clone())).collect();
     fields.push(("asked_by", json!(askers(waits))));
     fields.extend(print::those(waits, &["reason", "arguments", "output"]));
-    if let Some(cost) = waits.get("max_cost") {
+    if let Some(cost) = signed.get("max_cost") {
         fields.push(("max_cost", json!(format!("{} {}", cost["units"], cost["currency"].as_str().unwrap_or("?")))));
     }
     fields.push(("until", json!(print::time(waits["until"].as_u64().unwrap_or_default()))));
     fields.push(("approved", waits["approved"].clone()));
-    fields.extend(print::those(&waits["request"], &["policy_hash", "grant_hash", "parameter_hash", "output_hash"]));
+    fields.extend(print::those(signed, &["policy_hash", "grant_hash", "parameter_hash", "output_hash"]));
     fields.extend(print::those(waits, &["receipt_id"]));
     fields
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chio_host_kernel::approval::{
     ApprovalBody, ApprovalDecision, ApprovalRequest, ApprovalSubject, ApprovalToken, SCHEMA,
 };
-use chio_host_kernel::canonical::printable;
+use chio_host_kernel::canonical::{self, printable};
 use chio_host_kernel::ports::Clock;
 use serde_json::{Value, json};
 
@@ -57,6 +57,7 @@ pub(super) fn run(format: Format, folders: &Folders, args: &DecideArgs, verb: Ve
         let request: ApprovalRequest = serde_json::from_value(waits["request"].clone())
             .map_err(|e| CliError::Control(format!("what waits cannot be read: {e}")))?;
         verb.fits(request.about)?;
+        check_shown(&waits, &request)?;
         let body = body(args, verb.decision(), request, &waits, approver.public().hex());
         show(&waits, &body);
         let approval = ApprovalToken::sign(body.clone(), &approver).to_json();
@@ -64,6 +65,21 @@ pub(super) fn run(format: Format, folders: &Folders, args: &DecideArgs, verb: Ve
         operator.close().await;
         print::fields(format, &decided(&body, &answer))
     })
+}
+
+/// An approver signs hashes, and is shown what has them. Arguments that a guard keeps secret cannot be shown, which is said.
+fn check_shown(waits: &Value, request: &ApprovalRequest) -> Result<(), CliError> {
+    let hash_of = |name: &str| waits.get(name).map(canonical::hash);
+    if hash_of("output") != request.output_hash {
+        let why = "the output that is shown is not the one that would be signed for; nothing was signed";
+        return Err(CliError::Control(why.into()));
+    }
+    if hash_of("arguments").as_deref() != Some(request.parameter_hash.as_str()) {
+        print::aside(
+            "note: the arguments are shown without what is kept secret of them; what is signed covers all of them\n",
+        );
+    }
+    Ok(())
 }
 
 fn body(

@@ -55,10 +55,10 @@ fn of_tool(parent: &Scope, typed: &str) -> Result<Vec<Grant>, CliError> {
     let within = |own: &str, other: &str| own == ANY || own == other;
     let mut found: Vec<_> =
         parent.grants.iter().filter(|g| within(server, &g.server_id) && within(tool, &g.tool_name)).cloned().collect();
-    if let Some(wide) = parent.grants.iter().find(|g| within(&g.server_id, server) && within(&g.tool_name, tool))
-        && !found.contains(wide)
-    {
-        found.push(named(wide));
+    let is_named = |grant: &Grant| grant.server_id == server && grant.tool_name == tool;
+    if !found.iter().any(is_named) {
+        let wider = parent.grants.iter().filter(|g| within(&g.server_id, server) && within(&g.tool_name, tool));
+        found.extend(wider.max_by_key(|g| g.server_id != ANY).map(named));
     }
     if found.is_empty() {
         found.push(bare(server, tool));
