@@ -1,11 +1,11 @@
 //! Other commands while `run` has the ledger: they reach it through its socket, and so does a human's decision.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 
 use chio_host_kernel::approval::{ApprovalBody, ApprovalDecision, ApprovalRequest, ApprovalToken, SCHEMA};
 use chio_host_kernel::keys::Keypair;
@@ -151,22 +151,40 @@ fn a_client_that_cancels_or_leaves_ends_the_wait_and_not_the_call() {
     assert_eq!((listed.len(), &listed[0]["request_id"]), (1, &json!("mine")), "it waits for another day");
 }
 
-#[test]
-fn a_call_waits_with_its_human_as_well() {
-    let place = place(2);
+/// A call that waits with its human, and the operation that it names.
+fn waiting_call(place: &Place) -> (Child, String) {
     let params = r#"{"name":"Chio"}"#;
     let call = ["call", "--policy", "policy.yaml", "--server", "hello", "--tool", "hello_world", "--params", params];
     let more = ["--wait-for-approval", "--request-id", "mine"];
     let mut waiting = place.command(&[&call[..], &more].concat());
     let mut waiting = waiting.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = std::io::BufRead::lines(std::io::BufReader::new(waiting.stderr.take().unwrap()));
+    let mut said = BufReader::new(waiting.stderr.take().unwrap()).lines();
     let told = said.by_ref().map(Result::unwrap).find(|line| line.starts_with("awaits: ")).expect("it says so");
     let operation = told.split("approvals approve ").nth(1).unwrap().trim_end_matches(')').to_owned();
+    // Somebody reads what it says to its end.
+    std::thread::spawn(move || said.count());
+    (waiting, operation)
+}
+
+#[test]
+fn a_call_waits_with_its_human_as_well() {
+    let place = place(2);
+    let (waiting, operation) = waiting_call(&place);
     assert_eq!(decide(&place, "approve", &operation).code, 0);
     let done = waiting.wait_with_output().unwrap();
     let stdout = String::from_utf8(done.stdout).unwrap();
     assert!(done.status.success() && stdout.contains("Hello, Chio!"), "{stdout}");
     assert!(!socket(&place).exists());
+}
+
+#[test]
+fn whoever_stops_waiting_stops_no_call() {
+    let place = place(2);
+    let (mut waiting, operation) = waiting_call(&place);
+    assert!(Command::new("kill").args(["-INT", &waiting.id().to_string()]).status().unwrap().success());
+    assert_eq!(waiting.wait().unwrap().code(), Some(1));
+    assert!(!socket(&place).exists());
+    assert!(place.run(&["approvals", "list"]).stdout.contains(&operation));
 }
 
 #[test]

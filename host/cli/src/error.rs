@@ -62,6 +62,9 @@ pub(crate) enum CliError {
     /// The kernel could not answer.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+    /// Whoever waited stopped that.
+    #[error("interrupted; `approvals list` shows whether the call still waits, and `receipt list` what became of it")]
+    Interrupted,
     /// The MCP session broke.
     #[error("the MCP session ended: {0}")]
     Mcp(String),

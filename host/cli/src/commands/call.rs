@@ -33,7 +33,13 @@ pub(crate) fn run(common: &Common, args: CallArgs) -> Result<Outcome, CliError> 
         call.admission = AdmissionMetadata { proof: call.admission.proof.take(), ..admission };
         let response = match wait {
             None => host.kernel.evaluate(&call).await?,
-            Some(most) => wait_for(&folders, &host, call, most).await?,
+            Some(most) => match wait_for(&folders, &host, call, most).await {
+                Ok(response) => response,
+                Err(error) => {
+                    host.close().await;
+                    return Err(error);
+                }
+            },
         };
         let mut fields = target::fields(&host, &target, &response);
         if let Some(output) = &response.output {
@@ -67,11 +73,16 @@ async fn wait_for(folders: &Folders, host: &Host, call: Call, most: Duration) ->
         }
     };
     let patience = Patience { most, renew: Box::new(move |call| agent.renew(call)), tell: Box::new(tell) };
-    let response = waiting::evaluate(&host.kernel, call, Some(patience), std::future::pending()).await;
+    let evaluated = waiting::evaluate(&host.kernel, call, Some(patience), std::future::pending());
+    // Whoever stops it drops the call: what waits goes on waiting, and what never reached its tool is undone.
+    let response = tokio::select! {
+        response = evaluated => response.map_err(CliError::from),
+        () = run::stop_asked() => Err(CliError::Interrupted),
+    };
     if let Some(control) = control {
         control.end().await;
     }
-    Ok(response?)
+    response
 }
 
 /// What is printed of a call that waits for a human.

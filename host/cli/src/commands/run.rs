@@ -40,7 +40,7 @@ pub(super) fn listen(folders: &Folders, host: &Host) -> Option<Listening> {
 }
 
 /// Ends when the process is asked to stop: Ctrl-C, or a service manager's SIGTERM.
-async fn stop_asked() {
+pub(super) async fn stop_asked() {
     let interrupted = async {
         // Without a handler there is nothing to wait for, and the default action ends the process.
         if tokio::signal::ctrl_c().await.is_err() {
