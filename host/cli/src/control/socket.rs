@@ -28,6 +28,10 @@ const MAX_ANSWER: u64 = 64 << 20;
 const MAX_CONNECTIONS: usize = 16;
 /// How long a peer may take to ask, and to take its answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long connections have, once the host was told to stop.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long nobody is let in after a connection that could not be accepted.
+const PAUSE: Duration = Duration::from_millis(200);
 /// How long an answer may take.
 const ANSWERING: Duration = Duration::from_mins(1);
 
@@ -135,8 +139,12 @@ async fn serve(listener: UnixListener, kernel: Arc<Kernel>, mut stopped: oneshot
                     });
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "the control socket cannot be served any more");
-                    break;
+                    // The process has no file to spare, or its peer has gone again.
+                    tracing::warn!(%error, "a connection to the control socket is not accepted");
+                    tokio::select! {
+                        () = pause() => {}
+                        _ = &mut stopped => break,
+                    }
                 }
             },
             Some(_) = connections.join_next() => {}
@@ -144,10 +152,15 @@ async fn serve(listener: UnixListener, kernel: Arc<Kernel>, mut stopped: oneshot
         }
     }
     drop(listener);
-    // What was asked is answered, for as long as a peer that does not listen may take.
-    if timeout(PATIENCE, async { while connections.join_next().await.is_some() {} }).await.is_err() {
+    // What was asked is answered; a peer that asks nothing, or does not listen, does not keep the host.
+    if timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await.is_err() {
         connections.shutdown().await;
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "nobody is told when the process may open files again")]
+async fn pause() {
+    tokio::time::sleep(PAUSE).await;
 }
 
 async fn converse(stream: UnixStream, kernel: &Kernel) -> io::Result<()> {
