@@ -120,8 +120,13 @@ fn a_folder_that_would_expose_the_host() {
         ])
     };
     assert_eq!(granted("./work").code, 0, "{:?}", granted("./work"));
-    let keys = shared("keys");
-    for path in [".", "./plugins", "./state", "/", keys.to_str().unwrap()] {
+    let (keys, approvers) = (shared("keys"), shared("data/chio-host/approver"));
+    let mut exposing = vec![".", "./plugins", "./state", "/", keys.to_str().unwrap()];
+    if cfg!(target_os = "linux") {
+        assert_eq!(place.run(&["approvals", "key", "alice"]).code, 0);
+        exposing.push(approvers.to_str().unwrap());
+    }
+    for path in exposing {
         let done = granted(path);
         assert_eq!(done.code, 1, "{path}: {done:?}");
         assert!(done.stderr.contains("policy.yaml:6:"), "the line: {done:?}");

@@ -1,62 +1,22 @@
 //! `run`, killed while a tool runs and started again.
 
 use std::fs::{self, OpenOptions};
-use std::io::{BufRead, BufReader, Lines, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::session::Session;
 use crate::support::{Place, repository};
 
 /// `O_NONBLOCK` on Linux: opening a pipe for writing then fails while nobody reads it.
 const NON_BLOCKING: i32 = 0o4000;
 
-/// A host and its client, a line at a time.
-struct Session {
-    host: Child,
-    input: ChildStdin,
-    output: Lines<BufReader<ChildStdout>>,
-}
-
-impl Session {
-    fn open(place: &Place) -> Self {
-        let mut command = place.command(&["run", "--policy", "policy.yaml"]);
-        let mut host = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let (input, output) = (host.stdin.take().unwrap(), BufReader::new(host.stdout.take().unwrap()).lines());
-        let mut session = Self { host, input, output };
-        let client = json!({ "name": "test", "version": "1" });
-        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
-        session.say(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }));
-        session.hear();
-        session.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-        session
-    }
-
-    fn say(&mut self, message: &Value) {
-        self.input.write_all(format!("{message}\n").as_bytes()).unwrap();
-        self.input.flush().unwrap();
-    }
-
-    fn hear(&mut self) -> Value {
-        serde_json::from_str(&self.output.next().expect("the host answers").unwrap()).unwrap()
-    }
-
-    /// The same call, with the same id of its own.
-    fn ask(&mut self) {
-        let params = json!({
-            "name": "files__read_file",
-            "arguments": { "path": "/workspace/pipe" },
-            "_meta": { "chio/request-id": "mine" },
-        });
-        self.say(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }));
-    }
-
-    fn leave(mut self) {
-        drop(self.input);
-        self.host.wait().unwrap();
-    }
+/// The same call, with the same id of its own.
+fn ask(session: &mut Session) {
+    let call = json!({ "path": "/workspace/pipe" });
+    session.call(1, "files__read_file", &call, &json!({ "chio/request-id": "mine" }));
 }
 
 fn is_read(pipe: &Path) -> bool {
@@ -72,17 +32,16 @@ fn a_host_that_is_killed_while_a_tool_runs_says_so_and_never_runs_it_again() {
     let pipe = place.path().join("workspace/pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
 
-    let mut session = Session::open(&place);
-    session.ask();
+    let mut session = Session::open(&place, &[]);
+    ask(&mut session);
     while !is_read(&pipe) {
-        assert!(session.host.try_wait().unwrap().is_none(), "the host has ended");
+        session.is_alive();
         std::thread::yield_now();
     }
-    session.host.kill().unwrap();
-    session.host.wait().unwrap();
+    session.kill();
 
-    let mut again = Session::open(&place);
-    again.ask();
+    let mut again = Session::open(&place, &[]);
+    ask(&mut again);
     let answer = again.hear();
     let result = &answer["result"];
     assert_eq!(

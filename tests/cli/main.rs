@@ -3,7 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![expect(clippy::print_stdout, reason = "it says which tests did not run")]
 
+mod approvals;
 mod bad_input;
+#[cfg(unix)]
+mod control;
+mod delegation;
 mod demo;
 mod full_check;
 #[cfg(target_os = "linux")]
@@ -14,5 +18,6 @@ mod policy_hash;
 mod python;
 mod readme;
 mod recover;
+mod session;
 mod support;
 mod walkthrough;

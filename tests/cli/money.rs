@@ -96,6 +96,38 @@ fn a_single_use_id_is_taken_once() {
 }
 
 #[test]
+fn a_top_up_survives_the_next_start_and_what_is_owed_stays_covered() {
+    let place = place("false");
+    place.run(&["budget", "show"]).is_error(&["there is no ledger here"]);
+    assert_eq!([(); 3].map(|()| place.run(&CALL).code), [0, 0, 2]);
+    let change = |verb: &str, account: &str, units: &str| {
+        place.run(&["budget", verb, account, units, "--because", "the week's work"])
+    };
+    let topped = change("top-up", "agent", "10");
+    assert_eq!((topped.code, topped.field("verdict")), (0, "ALLOW"), "{topped:?}");
+    assert_eq!((topped.field("total"), topped.field("spent"), topped.field("free")), ("19", "8", "11"));
+    assert!(place.run(&["receipt", "show", topped.field("receipt_id")]).stdout.contains("the week's work"));
+    assert_eq!([(); 3].map(|()| place.run(&CALL).code), [0, 0, 2], "the policy says what it said before");
+
+    change("limit", "agent", "15").is_error(&["account agent: 15 in all are less than the 16 that are spent and held"]);
+    assert_eq!(change("limit", "agent", "16").field("free"), "0");
+    change("limit", "agent", "16").is_error(&["it holds 16 USD in all already"]);
+    change("top-up", "agent", "0").is_error(&["adding nothing"]);
+    change("top-up", "agent", "18446744073709551615").is_error(&["its total does not fit"]);
+    change("top-up", "nobody", "1").is_error(&["account nobody: there is none of that name"]);
+    place.run(&["budget", "limit", "agent", "20"]).is_error(&["--because"]);
+    place.run(&["budget", "show", "nobody"]).is_error(&["there is no account nobody"]);
+    let shown = place.run(&["budget", "show", "agent", "--format", "json"]).json_lines().remove(0);
+    assert_eq!((&shown["total"], &shown["policy"]), (&json!(16), &json!(9)));
+
+    // A policy that says another total changes it by the difference.
+    place.write("policy.yaml", POLICY.replace("NONCE", "false").replace("total: 9", "total: 19"));
+    assert_eq!(place.run(&CALL).code, 0);
+    assert_eq!(place.run(&["budget", "show", "--format", "json"]).json_lines()[0]["total"], 26);
+    assert_eq!(place.run(&["receipt", "verify"]).code, 0);
+}
+
+#[test]
 fn the_example_of_a_price_works() {
     let place = Place::new();
     place.write("policy.yaml", std::fs::read(crate::support::repository("examples/policies/priced.yaml")).unwrap());

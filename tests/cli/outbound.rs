@@ -25,7 +25,7 @@ capabilities:
 
 /// Answers each request with the request itself. It ends with the process.
 fn echo() -> (SocketAddr, Receiver<String>) {
-    serve(|request| request.to_owned())
+    serve(ToOwned::to_owned)
 }
 
 /// Answers each request with a text.

@@ -3,6 +3,11 @@
 //! In a block marked `console`, a line that begins with `$ ` is a command, and what follows is its whole output; `…` stands
 //! for what differs from run to run. All blocks run in one folder, in order. A block marked with a file's path
 //! (`rust guards/…/lib.rs`, `yaml examples/…`) is that file, or a contiguous part of it.
+//!
+//! A reader is told to do two things by hand, and so does this: `OPERATION` in a command is the operation that was printed last,
+//! and the key that `approvals key` prints is put where a shown policy has none, which then lies in the folder under its name.
+
+use std::path::Path;
 
 use crate::support::{Place, repository};
 
@@ -68,12 +73,24 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// Puts the shown policies that list no approver yet into a folder, with this one.
+fn list_approver(dir: &Path, key: &str) {
+    for block in blocks() {
+        let Some((_, path)) = block.info.split_once(' ') else { continue };
+        if block.text.contains("approvers: []") {
+            let name = Path::new(path).file_name().unwrap();
+            std::fs::write(dir.join(name), block.text.replace("approvers: []", &format!("approvers: [{key}]")))
+                .unwrap();
+        }
+    }
+}
+
 #[test]
 fn every_command_prints_what_the_readme_says() {
     let place = Place::new();
     std::fs::create_dir(place.path().join("workspace")).unwrap();
     let mut dir = place.path().to_owned();
-    let mut ran = 0;
+    let (mut ran, mut operation) = (0, String::new());
     for block in blocks().iter().filter(|b| b.info == "console") {
         let mut lines = block.text.lines().peekable();
         while let Some(line) = lines.next() {
@@ -82,8 +99,13 @@ fn every_command_prints_what_the_readme_says() {
             while let Some(line) = lines.next_if(|l| !l.starts_with("$ ")) {
                 expected.push(line);
             }
-            let words = words(command);
-            let args: Vec<&str> = words.iter().map(String::as_str).collect();
+            let words = words(&command.replace("OPERATION", &operation));
+            let mut args: Vec<&str> = words.iter().map(String::as_str).collect();
+            let mut file = None;
+            if let [.., ">", into] = args.as_slice() {
+                file = Some(dir.join(into));
+                args.truncate(args.len() - 2);
+            }
             let output = match args.as_slice() {
                 ["cd", to] => {
                     dir = dir.join(to);
@@ -94,7 +116,15 @@ fn every_command_prints_what_the_readme_says() {
                 }
                 other => panic!("the README runs something that this test does not know: {other:?}"),
             };
-            let actual = String::from_utf8(output.stdout).unwrap();
+            let mut actual = String::from_utf8(output.stdout).unwrap();
+            if let Some(file) = file {
+                std::fs::write(file, std::mem::take(&mut actual)).unwrap();
+            }
+            if let ["chio-host", "approvals", "key", ..] = args[..] {
+                list_approver(&dir, actual.trim());
+            }
+            let printed = actual.lines().find_map(|line| line.strip_prefix("operation:"));
+            operation = printed.map_or(operation, |id| id.trim().to_owned());
             let actual: Vec<_> = actual.lines().collect();
             let same = actual.len() == expected.len() && actual.iter().zip(&expected).all(|(a, e)| is_like(a, e));
             assert!(same, "{command}\nexpected:\n{}\nactual:\n{}", expected.join("\n"), actual.join("\n"));

@@ -86,6 +86,7 @@ impl Place {
             .env_remove("CHIO_STATE")
             .env("CHIO_KEYS", shared("keys"))
             .env("CHIO_CACHE", shared("compiled"))
+            .env("XDG_DATA_HOME", shared("data"))
             .stdin(Stdio::null());
         command
     }

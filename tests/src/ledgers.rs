@@ -148,6 +148,10 @@ impl Ledger for TestLedger {
         self.now().account(name)
     }
 
+    fn accounts(&self, limit: usize) -> Result<Vec<(String, Account)>, LedgerError> {
+        self.now().accounts(limit)
+    }
+
     fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, LedgerError> {
         self.now().nonce(key)
     }

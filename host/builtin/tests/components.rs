@@ -18,7 +18,7 @@ fn interfaces(builtin: &Builtin) -> (BTreeSet<String>, BTreeSet<String>) {
 
 #[test]
 fn a_pure_component_imports_nothing_but_its_own_worlds_interfaces() {
-    for builtin in all().iter().filter(|builtin| !["files", "fetch"].contains(&builtin.name)) {
+    for builtin in all().iter().filter(|builtin| !["files", "fetch", "reception"].contains(&builtin.name)) {
         let (imports, _) = interfaces(builtin);
         let allowed: &[&str] = match builtin.kind {
             // `types` and `call` have no functions.
@@ -28,6 +28,13 @@ fn a_pure_component_imports_nothing_but_its_own_worlds_interfaces() {
         let allowed = allowed.iter().map(|name| format!("chio:plugin/{name}@0.1.0")).collect();
         assert!(imports.is_subset(&allowed), "{} imports {imports:?}", builtin.name);
     }
+}
+
+#[test]
+fn reception_reaches_other_tools_and_nothing_else() {
+    let (imports, _) = interfaces(find(Kind::ToolServer, "reception").unwrap());
+    assert!(imports.contains("chio:plugin/nested@0.1.0"), "{imports:?}");
+    assert!(imports.iter().all(|name| name.starts_with("chio:plugin/")), "{imports:?}");
 }
 
 #[test]

@@ -1,8 +1,17 @@
 //! What can be typed. Help, completions and checks all come from here.
 
+mod approvals;
+mod capability;
+mod operator;
+
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
+
+pub(crate) use self::approvals::{ApprovalsArgs, ApprovalsCommand, DecideArgs, WhichWaits};
+pub(crate) use self::capability::{AttenuateArgs, CapabilityArgs, CapabilityCommand};
+pub(crate) use self::operator::{BudgetArgs, BudgetCommand, RevokeArgs};
 
 /// The host that stands between an AI agent and its tools: every tool call is admitted, judged, recorded, sandboxed,
 /// inspected, and written to a signed receipt.
@@ -45,6 +54,20 @@ pub(crate) enum Format {
     Json,
 }
 
+/// The name of the local agent that calls where none is named.
+pub(crate) const DEFAULT_AGENT: &str = "agent";
+
+/// Longer than any policy lets a call wait.
+const FOR_LONG: &str = "31days";
+
+/// Which local agent.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AgentArg {
+    /// The local agent that acts: its key is NAME.key in the folder of keys, made on first use
+    #[arg(long = "agent", value_name = "NAME", default_value = DEFAULT_AGENT)]
+    pub(crate) name: String,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Four calls, mediated before your eyes; needs no file
@@ -57,6 +80,14 @@ pub(crate) enum Command {
     Call(CallArgs),
     /// Serve MCP on stdin and stdout
     Run(RunArgs),
+    /// Issue capabilities, hand them on narrowed, and look into them
+    Capability(CapabilityArgs),
+    /// Revoke a capability, and everything that was derived from it
+    Revoke(RevokeArgs),
+    /// See and change what accounts hold
+    Budget(BudgetArgs),
+    /// See and decide what waits for a human
+    Approvals(ApprovalsArgs),
     /// End what a killed host left open, and resolve what nobody else can
     Recover(RecoverArgs),
     /// Read and verify receipts
@@ -97,6 +128,8 @@ pub(crate) struct Target {
     /// A capability token to use instead of the policy's default
     #[arg(long, value_name = "FILE")]
     pub(crate) capability: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) agent: AgentArg,
 }
 
 #[derive(Debug, clap::Args)]
@@ -128,6 +161,10 @@ pub(crate) struct CallArgs {
     /// The nonce that an earlier answer to the same --request-id handed out: JSON, or @FILE
     #[arg(long, value_name = "JSON", requires = "request_id")]
     pub(crate) nonce: Option<String>,
+    /// If the call waits for a human, wait with it: for so long, or as long as the policy lets it wait
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = FOR_LONG,
+          value_parser = humantime::parse_duration)]
+    pub(crate) wait_for_approval: Option<Duration>,
     /// A single-use id that the call takes, such as `destructive_lease=ID` (may be repeated)
     #[arg(long, value_name = "KIND=ID")]
     pub(crate) reserve: Vec<String>,
@@ -168,6 +205,12 @@ pub(crate) struct RunArgs {
     /// A capability token to use instead of the policy's default
     #[arg(long, value_name = "FILE")]
     pub(crate) capability: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) agent: AgentArg,
+    /// Keep a tools/call open that waits for a human: for so long, or as long as the policy lets it wait
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = FOR_LONG,
+          value_parser = humantime::parse_duration)]
+    pub(crate) wait_for_approval: Option<Duration>,
 }
 
 #[derive(Debug, clap::Args)]

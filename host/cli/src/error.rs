@@ -39,15 +39,32 @@ pub(crate) enum CliError {
         /// What is wrong with it.
         error: CapabilityError,
     },
+    /// A capability that cannot be derived from another.
+    #[error("{}: nothing was derived from it: {error}", path.display())]
+    Attenuation {
+        /// The other's file.
+        path: PathBuf,
+        /// Why not.
+        error: CapabilityError,
+    },
     /// The ledger cannot be opened.
     #[error("{0}")]
     OpenLedger(String),
+    /// Another process has the ledger open.
+    #[error("{0}")]
+    Held(String),
+    /// Something that was asked of the ledger, here or of the host that has it open, is refused.
+    #[error("{0}")]
+    Control(String),
     /// The ledger failed.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     /// The kernel could not answer.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+    /// Whoever waited stopped that.
+    #[error("interrupted; `approvals list` shows whether the call still waits, and `receipt list` what became of it")]
+    Interrupted,
     /// The MCP session broke.
     #[error("the MCP session ended: {0}")]
     Mcp(String),

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use directories::ProjectDirs;
+
 use crate::args::Common;
 use crate::error::CliError;
 
@@ -20,19 +22,13 @@ pub(crate) struct Folders {
 impl Folders {
     /// As options, environment and defaults say.
     pub(crate) fn of(common: &Common) -> Result<Self, CliError> {
-        let homes = directories::ProjectDirs::from("", "", "chio-host");
-        let home = |what: &str, option: &str| {
-            homes.as_ref().ok_or_else(|| {
-                CliError::System(format!("no home folder is known to put {what} in; say where with {option} DIR"))
-            })
-        };
         let keys = match &common.keys {
             Some(dir) => dir.clone(),
-            None => home("keys", "--keys")?.data_dir().join("keys"),
+            None => data_folder("keys", "--keys DIR")?.join("keys"),
         };
         let cache = match &common.cache {
             Some(dir) => dir.clone(),
-            None => home("compiled components", "--cache")?.cache_dir().join("compiled"),
+            None => home("compiled components", "--cache DIR")?.cache_dir().join("compiled"),
         };
         let state = common.state.clone().unwrap_or_else(|| PathBuf::from(".chio"));
         let folders = Self { state, keys, cache };
@@ -55,6 +51,21 @@ impl Folders {
         }
         Ok(())
     }
+}
+
+fn home(what: &str, option: &str) -> Result<ProjectDirs, CliError> {
+    ProjectDirs::from("", "", "chio-host")
+        .ok_or_else(|| CliError::System(format!("no home folder is known to put {what} in; say where with {option}")))
+}
+
+/// The user's data folder for this program.
+fn data_folder(what: &str, option: &str) -> Result<PathBuf, CliError> {
+    Ok(home(what, option)?.data_dir().to_owned())
+}
+
+/// The folder of approvers' keys, which belongs to none of the host's.
+pub(crate) fn approvers() -> Result<PathBuf, CliError> {
+    Ok(data_folder("an approver's key", "--key FILE")?.join("approver"))
 }
 
 /// The path that this one means, links followed as far as it exists.

@@ -12,15 +12,17 @@ use chio_host_kernel::{
     AccountSettings, ApprovalSettings, DurableAdmission, Kernel, Ledgers, NestedTarget, NonceSettings, Outputs,
     Plugins, Settings,
 };
-use chio_host_ledger::{MemoryLedger, SupervisedLedger};
+use chio_host_ledger::{MemoryLedger, OpenError, SupervisedLedger};
 use chio_host_policy::{self as policy, Policy};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
+use crate::agent::Agent;
+use crate::args::DEFAULT_AGENT;
 use crate::builtins::Embedded;
 use crate::clock::SystemClock;
 use crate::error::CliError;
-use crate::folders::{Folders, make_private};
+use crate::folders::{Folders, approvers, make_private};
 use crate::keys::Keys;
 use crate::plugins;
 use crate::wallet::{Issuing, Wallet};
@@ -31,14 +33,15 @@ pub(crate) struct Source {
     pub(crate) policy: PathBuf,
     /// A token to use instead of the policy's own.
     pub(crate) capability: Option<PathBuf>,
+    /// Which local agent calls.
+    pub(crate) agent: String,
 }
 
 /// Everything that a command needs to mediate calls.
 pub(crate) struct Host {
     pub(crate) kernel: Arc<Kernel>,
-    pub(crate) wallet: Arc<Wallet>,
-    /// The local agent's public key, lower-case hex: who calls.
-    pub(crate) agent: String,
+    /// Who calls.
+    pub(crate) agent: Arc<Agent>,
     pub(crate) policy_hash: String,
     pub(crate) source_hash: String,
     background: Background,
@@ -60,38 +63,38 @@ impl Host {
     /// Loads a policy from its file and everything it names, and opens the ledger last, so that whatever is wrong with the
     /// rules is said without touching the state.
     pub(crate) async fn open(folders: &Folders, source: &Source) -> Result<Self, CliError> {
-        let policy = load(folders, |rules| policy::load(&source.policy, rules))?;
-        Self::of(folders, &policy, source.capability.as_deref()).await
+        let policy = policy_of(folders, &source.policy)?;
+        Self::of(folders, &policy, source.capability.as_deref(), &source.agent).await
     }
 
     /// The same for a policy that is no file; its paths are relative to `dir`.
     pub(crate) async fn open_text(folders: &Folders, text: &str, name: &str, dir: &Path) -> Result<Self, CliError> {
         let policy = load(folders, |rules| policy::load_str(text, name, dir, rules))?;
-        Self::of(folders, &policy, None).await
+        Self::of(folders, &policy, None, DEFAULT_AGENT).await
     }
 
-    async fn of(folders: &Folders, policy: &Policy, capability: Option<&Path>) -> Result<Self, CliError> {
+    async fn of(folders: &Folders, policy: &Policy, capability: Option<&Path>, agent: &str) -> Result<Self, CliError> {
         let keys = Keys::open(&folders.keys)?;
+        let key = Keys::agent(&folders.keys, agent)?;
+        check_approvers(folders, policy)?;
         let plugins = plugins::load(folders, &keys, policy).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         make_private(&folders.state)?;
-        let agent = keys.agent.public().hex().to_owned();
         let wallet = match capability {
             Some(path) => Wallet::from_file(path)?,
             None => Wallet::issue(Issuing {
                 templates: policy.capabilities.clone(),
                 issuer: keys.kernel.clone(),
-                subject: agent.clone(),
+                subject: key.public().hex().to_owned(),
                 policy_hash: policy.policy_hash.clone(),
                 dir: folders.state.join("capabilities"),
                 clock: clock.clone(),
             })?,
         };
-        let settings = settings(policy, keys.kernel.public().hex(), &agent);
-        let (kernel, background) = start(folders, settings, keys, plugins, clock).await?;
+        let agent = Arc::new(Agent::new(key, wallet, clock.clone()));
+        let (kernel, background) = start(folders, settings(policy, &keys), keys, plugins, clock).await?;
         Ok(Self {
             kernel,
-            wallet: Arc::new(wallet),
             agent,
             policy_hash: policy.policy_hash.clone(),
             source_hash: policy.source_hash.clone(),
@@ -111,6 +114,24 @@ impl Host {
     }
 }
 
+/// Refuses approvers whose keys this host has: it, or an agent of it, could approve its own calls.
+fn check_approvers(folders: &Folders, policy: &Policy) -> Result<(), CliError> {
+    for approver in &policy.kernel.approvals.approvers {
+        if let Some(name) = Keys::name_of(&folders.keys, approver)? {
+            return Err(CliError::Policy(format!(
+                "kernel.approvals.approvers: {approver} is the key \"{name}\" in this host's own folder of keys, so an agent \
+                 could approve its own calls; list one that `chio-host approvals key` makes"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The policy of a file, checked.
+pub(crate) fn policy_of(folders: &Folders, path: &Path) -> Result<Policy, CliError> {
+    load(folders, |rules| policy::load(path, rules))
+}
+
 fn load(
     folders: &Folders,
     read: impl FnOnce(&policy::Host<'_>) -> Result<Policy, policy::Problems>,
@@ -120,17 +141,25 @@ fn load(
     read(&rules).map_err(|e| CliError::Policy(e.to_string()))
 }
 
-/// A host without a policy, whose kernel mediates nothing: for what an operator resolves.
+/// A host without plugins, whose kernel mediates nothing: for what an operator or an approver does.
 pub(crate) struct Bare {
     pub(crate) kernel: Arc<Kernel>,
     background: Background,
 }
 
 impl Bare {
-    pub(crate) async fn open(folders: &Folders) -> Result<Self, CliError> {
+    /// Without a policy there are no approvers, and no account is opened.
+    pub(crate) async fn open(folders: &Folders, policy: Option<&Path>) -> Result<Self, CliError> {
         let keys = Keys::open(&folders.keys)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        let settings = Settings::new(canonical::hash(&json!({})), Vec::new());
+        let settings = match policy {
+            Some(path) => {
+                let policy = policy_of(folders, path)?;
+                check_approvers(folders, &policy)?;
+                settings(&policy, &keys)
+            }
+            None => Settings::new(canonical::hash(&json!({})), Vec::new()),
+        };
         let (kernel, background) = start(folders, settings, keys, Plugins::default(), clock).await?;
         Ok(Self { kernel, background })
     }
@@ -148,7 +177,10 @@ async fn start(
     plugins: Plugins,
     clock: Arc<dyn Clock>,
 ) -> Result<(Arc<Kernel>, Background), CliError> {
-    let ledger = SupervisedLedger::open(folders.ledger()).map_err(|e| CliError::OpenLedger(e.to_string()))?;
+    let ledger = SupervisedLedger::open(folders.ledger()).map_err(|error| match error {
+        OpenError::Held { .. } => CliError::Held(error.to_string()),
+        _ => CliError::OpenLedger(error.to_string()),
+    })?;
     let ledger = Arc::new(ledger);
     let ledgers = Ledgers { durable: ledger.clone(), volatile: Arc::new(MemoryLedger::volatile()) };
     let (kernel, settler) = Kernel::new(settings, keys.kernel, plugins, ledgers, clock)?;
@@ -217,12 +249,12 @@ fn failpoints() -> Failpoints {
     })
 }
 
-fn settings(policy: &Policy, issuer: &str, agent: &str) -> Settings {
+fn settings(policy: &Policy, keys: &Keys) -> Settings {
     let kernel = &policy.kernel;
     let prices = policy.servers.iter().filter_map(|s| Some((s.plugin.name.clone(), s.price.clone()?)));
     let account = |account: &policy::Account| AccountSettings {
         name: account.name.clone(),
-        subject: account.subject.clone().unwrap_or_else(|| agent.to_owned()),
+        subject: account.subject.clone().unwrap_or_else(|| keys.agent.public().hex().to_owned()),
         total: account.total.clone(),
         rail: account.rail.clone(),
     };
@@ -245,7 +277,7 @@ fn settings(policy: &Policy, issuer: &str, agent: &str) -> Settings {
         guards_deadline: kernel.deadlines.guards_ms.map(Duration::from_millis),
         tool_deadline: kernel.deadlines.tool_ms.map(Duration::from_millis),
         outputs: if kernel.retention.keep_outputs { Outputs::Kept } else { Outputs::ReleasedOnce },
-        ..Settings::new(policy.policy_hash.clone(), vec![issuer.to_owned()])
+        ..Settings::new(policy.policy_hash.clone(), vec![keys.kernel.public().hex().to_owned()])
     }
 }
 
@@ -271,5 +303,8 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, CliError>>) -> Re
 fn protected(folders: &Folders) -> policy::Protected {
     let mut protected = policy::Protected::new(&folders.state, &folders.keys);
     protected.add("the folder of compiled components", &folders.cache);
+    if let Ok(dir) = approvers() {
+        protected.add("the folder of approvers' keys", &dir);
+    }
     protected
 }

@@ -2,9 +2,10 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use chio_host_kernel::keys::Keypair;
+use chio_host_kernel::canonical::printable;
+use chio_host_kernel::keys::{Keypair, PublicKey};
 use zeroize::Zeroizing;
 
 use crate::error::CliError;
@@ -32,12 +33,72 @@ impl Keys {
         })
     }
 
+    /// The key of a local agent, made if it is not there yet.
+    pub(crate) fn agent(dir: &Path, name: &str) -> Result<Keypair, CliError> {
+        check_name(name)?;
+        make_private(dir)?;
+        Ok(Keypair::from_seed(&read_or_make(&file(dir, name))?))
+    }
+
+    /// The public key of whoever is meant: a local agent by its name, or anybody by 64 hex digits.
+    pub(crate) fn subject(dir: &Path, who: &str) -> Result<String, CliError> {
+        if who.len() == 64 {
+            let key = PublicKey::from_hex(who).map_err(|e| CliError::Usage(format!("{}: {e}", printable(who, 64))))?;
+            return Ok(key.hex().to_owned());
+        }
+        Ok(Self::agent(dir, who)?.public().hex().to_owned())
+    }
+
+    /// The name of the local key whose public half this is, if it is one's.
+    pub(crate) fn name_of(dir: &Path, public: &str) -> Result<Option<String>, CliError> {
+        for entry in fs::read_dir(dir).map_err(|e| CliError::path(dir, e))? {
+            let path = entry.map_err(|e| CliError::path(dir, e))?.path();
+            let is_key = path.extension().is_some_and(|extension| extension == "key");
+            if is_key && existing_pair_of(&path)?.public().hex() == public {
+                return Ok(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
+            }
+        }
+        Ok(None)
+    }
+
     /// The public key that this host's receipts are signed with, where it has one already.
     pub(crate) fn kernel_key(dir: &Path) -> Result<Option<String>, CliError> {
         let path = dir.join("kernel.key");
         let exists = path.try_exists().map_err(|e| CliError::path(&path, e))?;
         Ok(if exists { Some(Keypair::from_seed(&read(&path)?).public().hex().to_owned()) } else { None })
     }
+}
+
+/// The host's own, which no agent may have.
+const RESERVED: [&str; 2] = ["kernel", "cache"];
+
+/// A name as a policy's are, and not the host's own, on a file system that knows no letter case either.
+pub(crate) fn check_name(name: &str) -> Result<(), CliError> {
+    let is_usable = (1..64).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        && !RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name));
+    if is_usable {
+        return Ok(());
+    }
+    let (shown, reserved) = (printable(name, 64), RESERVED.join(" and "));
+    Err(CliError::Usage(format!(
+        "\"{shown}\" is no usable name for a key; 1 to 63 of A-Z, a-z, 0-9, _ and - are, save {reserved}"
+    )))
+}
+
+/// Where a key of this name is kept.
+pub(crate) fn file(dir: &Path, name: &str) -> PathBuf {
+    dir.join(format!("{name}.key"))
+}
+
+/// The key of a file, made if it is not there yet.
+pub(crate) fn pair_of(path: &Path) -> Result<Keypair, CliError> {
+    Ok(Keypair::from_seed(&read_or_make(path)?))
+}
+
+/// The key of a file that has to be there.
+pub(crate) fn existing_pair_of(path: &Path) -> Result<Keypair, CliError> {
+    Ok(Keypair::from_seed(&read(path)?))
 }
 
 fn read_or_make(path: &Path) -> Result<Zeroizing<[u8; 32]>, CliError> {
@@ -104,6 +165,21 @@ mod tests {
         let before = read(&path).unwrap();
         make(&path).unwrap();
         assert_eq!(before, read(&path).unwrap());
+    }
+
+    #[test]
+    fn an_agents_key_has_its_name_and_the_hosts_own_are_nobody_elses() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().join("keys");
+        let worker = Keys::agent(&dir, "worker").unwrap();
+        assert_eq!(Keys::subject(&dir, "worker").unwrap(), worker.public().hex());
+        assert_eq!(Keys::subject(&dir, worker.public().hex()).unwrap(), worker.public().hex());
+        assert!(Keys::subject(&dir, &"0".repeat(64)).is_err(), "a weak key");
+        for bad in ["kernel", "Kernel", "cache", "", "a/b", "..", "a.b", &"x".repeat(65)] {
+            let error = Keys::agent(&dir, bad).err().unwrap().to_string();
+            assert!(error.contains("no usable name"), "{error}");
+        }
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
     }
 
     #[cfg(unix)]

@@ -5,17 +5,21 @@
 
 #![forbid(unsafe_code)]
 
+mod agent;
 mod args;
 mod builtins;
 mod clock;
 mod commands;
+mod control;
 mod error;
 mod folders;
 mod host;
 mod keys;
+mod ledger;
 mod mcp;
 mod plugins;
 mod print;
+mod waiting;
 mod wallet;
 
 use std::process::ExitCode;
@@ -96,6 +100,10 @@ fn run(args: Args) -> Result<Outcome, CliError> {
         Command::Check(args) => commands::check::run(&common, args),
         Command::Call(args) => commands::call::run(&common, args),
         Command::Run(args) => commands::run::run(&common, &args),
+        Command::Capability(args) => commands::capability::run(&common, args),
+        Command::Revoke(args) => commands::revoke::run(&common, args),
+        Command::Budget(args) => commands::budget::run(&common, args),
+        Command::Approvals(args) => commands::approvals::run(&common, args),
         Command::Recover(args) => commands::recover::run(&common, &args),
         Command::Receipt(args) => commands::receipt::run(&common, args),
         Command::Plugin(args) => commands::plugin::run(&common, args),

@@ -96,18 +96,7 @@ impl Issuing {
         if let Some(kept) = self.kept(&path, template) {
             return Ok(Arc::new(kept));
         }
-        let now = self.clock.now_ms() / 1000;
-        let body = CapabilityBody {
-            schema: SCHEMA.to_owned(),
-            id: format!("cap-{}", uuid::Uuid::now_v7()),
-            issuer: self.issuer.public().hex().to_owned(),
-            subject: self.subject.clone(),
-            scope: template.scope(),
-            issued_at: now,
-            expires_at: now.saturating_add(template.ttl_secs()),
-            delegation_chain: Vec::new(),
-        };
-        let token = CapabilityToken::issue(body, &self.issuer);
+        let token = issue(template, &self.issuer, self.subject.clone(), self.clock.now_ms() / 1000);
         write(&path, &token)?;
         Ok(Arc::new(token))
     }
@@ -129,7 +118,28 @@ impl Issuing {
     }
 }
 
-fn read(path: &Path) -> Result<CapabilityToken, CliError> {
+/// A new token of what a policy gives.
+pub(crate) fn issue(template: &CapabilityTemplate, issuer: &Keypair, subject: String, now: u64) -> CapabilityToken {
+    let body = CapabilityBody {
+        schema: SCHEMA.to_owned(),
+        id: new_id(),
+        issuer: issuer.public().hex().to_owned(),
+        subject,
+        scope: template.scope(),
+        issued_at: now,
+        expires_at: now.saturating_add(template.ttl_secs()),
+        delegation_chain: Vec::new(),
+    };
+    CapabilityToken::issue(body, issuer)
+}
+
+/// The id of a new capability.
+pub(crate) fn new_id() -> String {
+    format!("cap-{}", uuid::Uuid::now_v7())
+}
+
+/// The token of a file.
+pub(crate) fn read(path: &Path) -> Result<CapabilityToken, CliError> {
     use std::io::Read;
     let mut text = Vec::new();
     let file = fs::File::open(path).map_err(|e| CliError::path(path, e))?;

@@ -62,4 +62,4 @@ pub use kernel::{
     Plugins, Settings,
 };
 pub use nested::{NestedTarget, ParentCall};
-pub use operator::{Resolution, Unresolved};
+pub use operator::{AwaitsHuman, Resolution, Unresolved};

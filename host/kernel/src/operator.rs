@@ -1,5 +1,8 @@
-//! What an operator, or the host itself, changes: accounts, and holds that nobody else can resolve. Each change is an operation
-//! of the second kind, and leaves a receipt.
+//! What an operator, or the host itself, changes: accounts, revocations, and holds that nobody else can resolve. Each change is
+//! an operation of the second kind, and leaves a receipt.
+
+mod budgets;
+mod look;
 
 use serde_json::{Value, json};
 
@@ -8,7 +11,7 @@ use crate::books::{self, Books};
 use crate::call::{EffectClass, RequestId};
 use crate::canonical;
 use crate::draft::Draft;
-use crate::kernel::{AccountSettings, Kernel};
+use crate::kernel::Kernel;
 use crate::ledger::{Durability, Hold, LedgerError, Mutation};
 use crate::money::Money;
 use crate::operation::{Admission, Binding, Kind, Operation, OperationId, Requirements, State, Terminal};
@@ -16,6 +19,8 @@ use crate::receipt::{Decision, RedactionMode, SignedReceipt};
 use crate::reservation::RuntimeReservation;
 use crate::response::KernelError;
 use crate::settle::{Effect, Ending};
+
+pub use self::look::AwaitsHuman;
 
 /// The server name of changes that no tool makes.
 const HOST: &str = "chio-host";
@@ -25,6 +30,8 @@ const OPERATOR: &str = "operator";
 const MOST: usize = 1 << 20;
 /// The longest reason, in bytes.
 const MAX_REASON: usize = 1000;
+/// The longest capability id, in bytes.
+const MAX_CAPABILITY: usize = 256;
 
 /// An operation that ended, or was left open, with something that only an operator can resolve.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,6 +95,29 @@ impl Kernel {
     ) -> Result<SignedReceipt, KernelError> {
         self.books.resolve(operation, resolution, because).await
     }
+
+    /// Revokes a capability, and with it everything that was derived from it, and signs that. It need not have been seen here.
+    ///
+    /// # Errors
+    /// It was revoked before, or the ledger does not take it.
+    pub async fn revoke(&self, capability_id: &str, because: &str) -> Result<SignedReceipt, KernelError> {
+        self.serving_epoch()?;
+        check_reason(because)?;
+        let shown = canonical::printable(capability_id, 80);
+        let length = 1..=MAX_CAPABILITY;
+        if !length.contains(&capability_id.len()) || capability_id.chars().any(char::is_control) {
+            let why = format!("\"{shown}\" is no capability id; 1 to {MAX_CAPABILITY} bytes of printable text are");
+            return Err(KernelError::Unresolvable(why));
+        }
+        if let Some(at) = self.books.ledgers.durable.revoked_at(capability_id)? {
+            let why = format!("capability {shown} is revoked already, since {at} (seconds since 1970)");
+            return Err(KernelError::Unresolvable(why));
+        }
+        let parameters =
+            json!({ "because": canonical::printable(because, MAX_REASON), "capability_id": capability_id });
+        let revoke = Mutation::Revoke { capability_id: capability_id.to_owned(), at: self.books.now() };
+        self.books.govern("revoke", &parameters, vec![revoke]).await
+    }
 }
 
 impl Books {
@@ -136,9 +166,7 @@ impl Books {
         because: &str,
     ) -> Result<SignedReceipt, KernelError> {
         let refused = |why: &str| Err(KernelError::Unresolvable(why.to_owned()));
-        if because.trim().is_empty() || because.len() > MAX_REASON {
-            return refused("a reason of 1 to 1000 bytes is needed");
-        }
+        check_reason(because)?;
         let nothing = format!("operation {} has nothing to resolve", canonical::printable(operation, 80));
         let listed = self.unresolved()?.into_iter().find(|u| u.operation.as_str() == operation);
         let id = OperationId::from_listed(operation.to_owned());
@@ -206,34 +234,6 @@ impl Books {
         let mut open = self.claim(record, &claimant).await?;
         self.end(&mut open, &draft, &ending, None, Vec::new()).await?;
         Ok(open.record)
-    }
-
-    /// Opens the accounts of the policy that are not there yet, and changes by the difference those whose total the policy
-    /// says otherwise than before.
-    pub(crate) async fn open_accounts(&self) -> Result<(), KernelError> {
-        for account in self.settings.accounts.iter().filter(|account| account.rail.is_none()) {
-            let AccountSettings { name, total, .. } = account;
-            let stored = self.ledgers.durable.account(name)?;
-            let (tool, holds) = match &stored {
-                Some(stored) if stored.base == total.units && stored.total.currency == total.currency => continue,
-                Some(stored) => {
-                    let grown = (stored.total.units - stored.base.min(stored.total.units)).checked_add(total.units);
-                    ("budget.limit", grown.ok_or_else(|| unresolvable(name, "its total does not fit"))?)
-                }
-                None => ("budget.open", total.units),
-            };
-            let owed = stored.as_ref().map_or(0, |a| a.captured.saturating_add(a.held));
-            if holds < owed {
-                let why =
-                    format!("{holds} in all are less than the {owed} that are spent and held; give it at least that");
-                return Err(unresolvable(name, &why));
-            }
-            let total = Money { units: holds, currency: total.currency.clone() };
-            let parameters = json!({ "account": name, "subject": account.subject, "total": total });
-            let set = Mutation::SetAccount { name: name.clone(), base: account.total.units, total };
-            self.govern(tool, &parameters, vec![set]).await?;
-        }
-        Ok(())
     }
 
     /// One governed economic mutation, from `prepared` to its receipt.
@@ -312,6 +312,10 @@ fn shown(operation: &Operation, hold: Option<&Hold>) -> Unresolved {
     }
 }
 
-fn unresolvable(account: &str, why: &str) -> KernelError {
-    KernelError::Unresolvable(format!("account {account}: {why}"))
+/// Why an operator changes something is part of its receipt.
+fn check_reason(because: &str) -> Result<(), KernelError> {
+    if because.trim().is_empty() || because.len() > MAX_REASON {
+        return Err(KernelError::Unresolvable(format!("a reason of 1 to {MAX_REASON} bytes is needed")));
+    }
+    Ok(())
 }

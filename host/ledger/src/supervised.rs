@@ -191,6 +191,10 @@ impl Ledger for SupervisedLedger {
         self.read(|ledger| ledger.account(name))
     }
 
+    fn accounts(&self, limit: usize) -> Result<Vec<(String, Account)>, LedgerError> {
+        self.read(|ledger| ledger.accounts(limit))
+    }
+
     fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, LedgerError> {
         self.read(|ledger| ledger.nonce(key))
     }

@@ -194,3 +194,40 @@ async fn an_account_follows_its_policy_and_never_falls_below_what_is_owed() {
     let other = builder(ledger.closed(), tool()).settings(|s| s.accounts = vec![euro]).build();
     assert_eq!(other.kernel.recover().await.unwrap_err().to_string(), "account agent: it is in another currency");
 }
+
+#[tokio::test]
+async fn changes_of_one_account_at_the_same_time_all_count_and_survive_a_restart() {
+    let world = World::new(TestLedger::new()).await;
+    let topped = (0..8).map(|_| {
+        let kernel = world.host.kernel.clone();
+        tokio::spawn(
+            async move { kernel.top_up("agent", 10, "a busy week").await.map(|receipt| receipt.id().to_owned()) },
+        )
+    });
+    let mut receipts = Vec::new();
+    for topped in topped.collect::<Vec<_>>() {
+        receipts.push(topped.await.unwrap().unwrap());
+    }
+    receipts.sort();
+    receipts.dedup();
+    assert_eq!(receipts.len(), 8);
+    let total = |world: &World| world.host.kernel.accounts().unwrap()[0].1.total.units;
+    assert_eq!(total(&world), FUNDS + 80);
+    world.holds();
+
+    let again = world.restarted(world.host.ledger.clone()).await;
+    assert_eq!(total(&again), FUNDS + 80, "the policy says what it said before");
+    again.host.evaluate(&again.call("request")).await;
+    let refused = again.host.kernel.limit("agent", COST - 1, "less").await.unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        format!(
+            "account agent: {} in all are less than the {COST} that are spent and held; give it at least that",
+            COST - 1
+        )
+    );
+    again.host.kernel.limit("agent", COST, "no more").await.unwrap();
+    again.holds();
+    let denied = again.host.evaluate(&again.call("another")).await;
+    assert_eq!(denied.decision().verdict(), "deny");
+}

@@ -8,14 +8,14 @@ use crate::Outcome;
 use crate::args::{CheckArgs, CheckMode, Common};
 use crate::error::CliError;
 use crate::folders::Folders;
-use crate::host::{self, Host, Source};
+use crate::host::{self, Host};
 use crate::print;
 
 pub(crate) fn run(common: &Common, args: CheckArgs) -> Result<Outcome, CliError> {
     let mode = mode(&args)?;
     let CheckArgs { target, .. } = args;
     let folders = Folders::of(common)?;
-    let source = Source { policy: target.policy.clone(), capability: target.capability.clone() };
+    let source = target::source(&target);
     host::block_on(async {
         let host = Host::open(&folders, &source).await?;
         if matches!(mode, Mode::Preflight) && host.has_hooks() {

@@ -5,32 +5,26 @@ mod tree;
 mod verify;
 
 use std::collections::VecDeque;
-use std::time::{Duration, UNIX_EPOCH};
 
 use chio_host_kernel::canonical::printable;
-use chio_host_kernel::ledger::{Ledger, LogEntry};
-use chio_host_ledger::SledLedger;
 use serde_json::Value;
 
 use crate::Outcome;
 use crate::args::{Common, Format, ReceiptArgs, ReceiptCommand, VerdictFilter};
 use crate::error::CliError;
 use crate::folders::Folders;
+use crate::ledger::{Entry, Go, Reader};
 use crate::print;
-
-/// How many log entries are read at a time.
-const PAGE: usize = 1024;
 
 pub(crate) fn run(common: &Common, args: ReceiptArgs) -> Result<Outcome, CliError> {
     match args.command {
         ReceiptCommand::List { verdict, last } => list(common, verdict, last),
         ReceiptCommand::Show { id } => {
-            let ledger = open(&Folders::of(common)?)?;
-            print::document(common.format, &find(&ledger, &id)?)?;
+            print::document(common.format, &find(&open(common)?, &id)?)?;
             Ok(Outcome::Done)
         }
         ReceiptCommand::Explain { id, tree } => {
-            let ledger = open(&Folders::of(common)?)?;
+            let ledger = open(common)?;
             let record = find(&ledger, &id)?;
             if tree { tree::run(common.format, &ledger, &record) } else { explain::run(common.format, &record) }
         }
@@ -38,42 +32,12 @@ pub(crate) fn run(common: &Common, args: ReceiptArgs) -> Result<Outcome, CliErro
     }
 }
 
-/// Opens a ledger that is there already: looking must not make one.
-fn open(folders: &Folders) -> Result<SledLedger, CliError> {
-    let dir = folders.ledger();
-    if !dir.is_dir() {
-        return Err(CliError::path(
-            &dir,
-            "there is no ledger here yet; a check or call makes one, or name another --state",
-        ));
-    }
-    SledLedger::open(&dir).map_err(|e| CliError::OpenLedger(e.to_string()))
-}
-
-/// Every log entry, page by page, until `visit` has had enough.
-fn walk(ledger: &dyn Ledger, mut visit: impl FnMut(LogEntry) -> Result<Go, CliError>) -> Result<(), CliError> {
-    let mut from = 0;
-    loop {
-        let page = ledger.log(from, PAGE)?;
-        let Some(last) = page.last() else { return Ok(()) };
-        from = last.seq + 1;
-        for entry in page {
-            if visit(entry)? == Go::Stop {
-                return Ok(());
-            }
-        }
-    }
-}
-
-/// Whether a walk goes on.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Go {
-    On,
-    Stop,
+fn open(common: &Common) -> Result<Reader, CliError> {
+    Reader::open(&Folders::of(common)?)
 }
 
 /// The one receipt whose id begins like this.
-fn find(ledger: &dyn Ledger, id: &str) -> Result<Value, CliError> {
+fn find(ledger: &Reader, id: &str) -> Result<Value, CliError> {
     let is_hex = (8..=64).contains(&id.len()) && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     if !is_hex {
         let shown = printable(id, 80);
@@ -83,7 +47,7 @@ fn find(ledger: &dyn Ledger, id: &str) -> Result<Value, CliError> {
     if id.len() == 64 {
         found.extend(ledger.receipt(id)?);
     } else {
-        walk(ledger, |entry| {
+        ledger.entries(|entry| {
             if entry.receipt_id.starts_with(id) {
                 found.extend(ledger.receipt(&entry.receipt_id)?);
             }
@@ -100,10 +64,9 @@ fn find(ledger: &dyn Ledger, id: &str) -> Result<Value, CliError> {
 }
 
 fn list(common: &Common, verdict: Option<VerdictFilter>, last: Option<usize>) -> Result<Outcome, CliError> {
-    let ledger = open(&Folders::of(common)?)?;
     let mut tail = VecDeque::new();
-    walk(&ledger, |entry| {
-        let Some(receipt) = ledger.receipt(&entry.receipt_id)? else {
+    open(common)?.receipts(|Entry { entry, receipt }| {
+        let Some(receipt) = receipt else {
             let why = format!("the log names receipt {}, which is missing; run `receipt verify`", entry.receipt_id);
             return Err(CliError::Usage(why));
         };
@@ -156,8 +119,5 @@ fn print_line(format: Format, receipt: &Value) -> Result<(), CliError> {
 
 /// When it was signed, in UTC.
 fn time(receipt: &Value) -> String {
-    let seconds = receipt["timestamp"].as_u64().unwrap_or_default();
-    // Year 9999 at the most: what the formatter can write.
-    let at = UNIX_EPOCH + Duration::from_secs(seconds.min(253_402_300_799));
-    humantime::format_rfc3339_seconds(at).to_string()
+    print::time(receipt["timestamp"].as_u64().unwrap_or_default())
 }

@@ -1,50 +1,50 @@
 //! `recover`: end what a killed host left open; list and resolve what only an operator can.
 
-use chio_host_kernel::{Resolution, Unresolved};
 use serde_json::{Value, json};
 
 use crate::Outcome;
 use crate::args::{Common, Format, RecoverArgs, RecoverCommand};
+use crate::control::operator::Operator;
+use crate::control::{Choice, Request};
 use crate::error::CliError;
 use crate::folders::Folders;
-use crate::host::{self, Bare};
+use crate::host;
 use crate::print;
 
 pub(crate) fn run(common: &Common, args: &RecoverArgs) -> Result<Outcome, CliError> {
     let folders = Folders::of(common)?;
-    if !folders.ledger().exists() {
-        return Err(CliError::path(folders.ledger(), "there is no ledger here; name the state folder with --state"));
-    }
     host::block_on(async {
-        // Opening it ends what can be ended.
-        let host = Bare::open(&folders).await?;
+        // Opening it ends what can be ended; a host that runs did so when it began.
+        let operator = Operator::open(&folders, None).await?;
         match &args.command {
             Some(RecoverCommand::Resolve { operation, capture, because, .. }) => {
-                let resolution = if *capture { Resolution::Capture } else { Resolution::Release };
-                let receipt = host.kernel.resolve(operation, resolution, because).await?;
-                host.close().await;
-                let verdict = receipt.body().decision.verdict().to_uppercase();
-                print::fields(
-                    common.format,
-                    &[
-                        ("verdict", json!(verdict)),
-                        ("operation", json!(operation)),
-                        ("resolution", json!(if *capture { "capture" } else { "release" })),
-                        ("receipt_id", json!(receipt.id())),
-                    ],
-                )?;
+                let (resolution, named) =
+                    if *capture { (Choice::Capture, "capture") } else { (Choice::Release, "release") };
+                let (operation, because) = (operation.clone(), because.clone());
+                let asked = Request::Resolve { operation: operation.clone(), resolution, because };
+                let receipt = operator.ask(asked).await?;
+                operator.close().await;
+                let fields = [
+                    print::verdict(&receipt),
+                    ("operation", json!(operation)),
+                    ("resolution", json!(named)),
+                    print::receipt_id(&receipt),
+                ];
+                print::fields(common.format, &fields)?;
             }
             None | Some(RecoverCommand::List) => {
-                let unresolved = host.kernel.unresolved()?;
-                host.close().await;
-                list(common.format, &unresolved)?;
+                let unresolved = operator.ask(Request::Unresolved {}).await?;
+                operator.close().await;
+                list(common.format, unresolved.as_array().map(Vec::as_slice).unwrap_or_default())?;
             }
         }
         Ok(Outcome::Done)
     })
 }
 
-fn list(format: Format, unresolved: &[Unresolved]) -> Result<(), CliError> {
+const FIELDS: [&str; 8] = ["operation", "state", "tool", "server", "request_id", "held", "reserved", "why"];
+
+fn list(format: Format, unresolved: &[Value]) -> Result<(), CliError> {
     if unresolved.is_empty() && format == Format::Human {
         return print::text("Nothing waits for an operator.\n");
     }
@@ -52,24 +52,7 @@ fn list(format: Format, unresolved: &[Unresolved]) -> Result<(), CliError> {
         if number > 0 && format == Format::Human {
             print::text("\n")?;
         }
-        print::fields(format, &fields(stuck))?;
+        print::fields(format, &print::those(stuck, &FIELDS))?;
     }
     Ok(())
-}
-
-fn fields(stuck: &Unresolved) -> Vec<(&'static str, Value)> {
-    let mut fields = vec![
-        ("operation", json!(stuck.operation)),
-        ("state", stuck.state.map_or_else(|| "unreadable".into(), |state| json!(state))),
-        ("tool", json!(stuck.tool)),
-        ("server", json!(stuck.server)),
-        ("request_id", json!(stuck.request_id)),
-    ];
-    fields.extend(stuck.held.iter().map(|held| ("held", json!(held.to_string()))));
-    if !stuck.reservations.is_empty() {
-        let shown: Vec<_> = stuck.reservations.iter().map(ToString::to_string).collect();
-        fields.push(("reserved", json!(shown.join(", "))));
-    }
-    fields.extend(stuck.why.iter().map(|why| ("why", json!(why))));
-    fields
 }

@@ -1,35 +1,46 @@
 //! `run`: MCP on stdin and stdout.
 
-use std::sync::Arc;
-
-use chio_host_kernel::capability::CapabilityToken;
-
 use crate::Outcome;
 use crate::args::{Common, RunArgs};
+use crate::control::socket::Listening;
 use crate::error::CliError;
 use crate::folders::Folders;
 use crate::host::{self, Host, Source};
-use crate::mcp::{self, Tokens};
-use crate::wallet::Wallet;
+use crate::mcp;
 
 pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<Outcome, CliError> {
     let folders = Folders::of(common)?;
-    let source = Source { policy: args.policy.clone(), capability: args.capability.clone() };
+    let (policy, capability) = (args.policy.clone(), args.capability.clone());
+    let source = Source { policy, capability, agent: args.agent.name.clone() };
     host::block_on(async {
         let host = Host::open(&folders, &source).await?;
         let tools: usize = host.kernel.plugins().servers.values().map(|s| s.tools().len()).sum();
         tracing::info!(policy_hash = host.policy_hash, tools, "serving MCP on stdin and stdout");
-        let tokens = Arc::new(AgentTokens { wallet: host.wallet.clone(), agent: host.agent.clone() });
+        let control = listen(&folders, &host);
+        let session = mcp::Session {
+            kernel: host.kernel.clone(),
+            tokens: host.agent.clone(),
+            wait_for_approval: args.wait_for_approval,
+        };
         let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-        let served = mcp::serve(host.kernel.clone(), tokens, input, output, stop_asked()).await;
+        let served = mcp::serve(session, input, output, stop_asked()).await;
+        if let Some(control) = control {
+            control.end().await;
+        }
         host.close().await;
         served.map_err(|e| CliError::Mcp(e.to_string()))
     })?;
     Ok(Outcome::Done)
 }
 
+/// Takes requests of other commands while this one has the ledger. Without that a host serves all the same.
+pub(super) fn listen(folders: &Folders, host: &Host) -> Option<Listening> {
+    let listening = Listening::start(folders, &host.kernel);
+    listening.inspect_err(|error| tracing::warn!(%error, "other commands cannot reach this host")).ok()
+}
+
 /// Ends when the process is asked to stop: Ctrl-C, or a service manager's SIGTERM.
-async fn stop_asked() {
+pub(super) async fn stop_asked() {
     let interrupted = async {
         // Without a handler there is nothing to wait for, and the default action ends the process.
         if tokio::signal::ctrl_c().await.is_err() {
@@ -48,23 +59,4 @@ async fn stop_asked() {
         }
     }
     interrupted.await;
-}
-
-struct AgentTokens {
-    wallet: Arc<Wallet>,
-    agent: String,
-}
-
-impl Tokens for AgentTokens {
-    fn agent(&self) -> &str {
-        &self.agent
-    }
-
-    fn covers(&self, server: &str, tool: &str) -> bool {
-        self.wallet.covers(server, tool)
-    }
-
-    fn token_for(&self, server: &str, tool: &str) -> Result<Arc<CapabilityToken>, String> {
-        self.wallet.token_for(server, tool).map_err(|e| e.to_string())
-    }
 }

@@ -12,7 +12,13 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::args::Target;
 use crate::error::CliError;
-use crate::host::Host;
+use crate::host::{Host, Source};
+
+/// Whose rules the call is under, and who makes it.
+pub(super) fn source(target: &Target) -> Source {
+    let (policy, capability) = (target.policy.clone(), target.capability.clone());
+    Source { policy, capability, agent: target.agent.name.clone() }
+}
 
 /// The call that was typed.
 pub(super) fn call(host: &Host, target: &Target, mode: Mode) -> Result<Call, CliError> {
@@ -21,9 +27,10 @@ pub(super) fn call(host: &Host, target: &Target, mode: Mode) -> Result<Call, Cli
         Some(id) => RequestId::new(id.clone())?,
         None => RequestId::new(format!("{}-{}", mode.namespace().as_str(), uuid::Uuid::now_v7()))?,
     };
-    let token = host.wallet.token_for(&target.server, &target.tool)?;
-    let mut call = Call::new(request_id, host.agent.clone(), token, &target.server, &target.tool, arguments)?;
+    let token = host.agent.token_for(&target.server, &target.tool)?;
+    let mut call = Call::new(request_id, host.agent.id(), token, &target.server, &target.tool, arguments)?;
     call.mode = mode;
+    call.admission.proof = host.agent.proof(&call);
     Ok(call)
 }
 

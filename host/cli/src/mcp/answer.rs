@@ -3,6 +3,8 @@
 //! A refusal is a tool result with `isError` and no structured content: the model reads it, and clients that check a
 //! declared output schema do not (arcade-mcp#817, context-forge#4042).
 
+use chio_host_kernel::AwaitsHuman;
+use chio_host_kernel::approval::ApprovalSubject;
 use chio_host_kernel::canonical::{self, printable};
 use chio_host_kernel::ports::{Elicitation, OutputFormat};
 use chio_host_kernel::receipt::{Decision, ReceiptBody};
@@ -10,19 +12,27 @@ use chio_host_kernel::response::{Origin, Output, Response};
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData, MetaObject};
 use serde_json::{Value, json};
 
+use crate::print;
+
 /// MCP's code for an error that names addresses to visit.
 const URL_ELICITATION_REQUIRED: ErrorCode = ErrorCode(-32042);
 /// How long one of a tool's texts may be in a refusal, in bytes.
 const MAX_TEXT: usize = 2048;
 
-/// The result of a call that was mediated. `output_schema` says whether the client was told one for the tool.
-pub(super) fn answer(response: &Response, output_schema: bool) -> CallToolResult {
+/// The result of a call that was mediated, and whom it waits for. `output_schema` says whether the client was told one for the
+/// tool.
+pub(super) fn answer(response: &Response, awaits: Option<&AwaitsHuman>, output_schema: bool) -> CallToolResult {
     let mut result = match (response.decision(), &response.output) {
         (Decision::Allow, Some(output)) => allowed(output, output_schema),
         (Decision::Allow, None) => not_kept(response),
-        _ => failed(refusal(response)),
+        _ => failed(refusal(response, awaits)),
     };
-    result.meta = Some(meta(response));
+    let mut meta = meta(response);
+    if let Some(awaits) = awaits {
+        meta.insert("chio/operation-id".to_owned(), awaits.operation.as_str().into());
+        meta.insert("chio/request-id".to_owned(), request_id(response.receipt.body()).into());
+    }
+    result.meta = Some(meta);
     result
 }
 
@@ -43,7 +53,7 @@ pub(super) fn visit_first(response: &Response) -> ErrorData {
     };
     let elicitations: Vec<_> = response.elicitations.iter().map(visit).collect();
     let data = json!({ "elicitations": elicitations, "_meta": meta(response) });
-    ErrorData::new(URL_ELICITATION_REQUIRED, refusal(response), Some(data))
+    ErrorData::new(URL_ELICITATION_REQUIRED, refusal(response, None), Some(data))
 }
 
 fn meta(response: &Response) -> MetaObject {
@@ -96,12 +106,12 @@ fn not_kept(response: &Response) -> CallToolResult {
 }
 
 /// What was decided and by whom, what would change it, and where it is recorded: one line each.
-fn refusal(response: &Response) -> String {
+fn refusal(response: &Response, awaits: Option<&AwaitsHuman>) -> String {
     let body = response.receipt.body();
     let mut lines: Vec<String> = response.decision().reason().map(str::to_owned).into_iter().collect();
     match response.decision() {
         Decision::Deny { guard, .. } => lines.extend(testimony(body, guard)),
-        Decision::Pending { guard, .. } => lines.push(awaited(guard, response.code.as_deref())),
+        Decision::Pending { guard, .. } => lines.extend(waits(response, guard, awaits)),
         Decision::Allow | Decision::Cancelled { .. } | Decision::Incomplete { .. } => {}
     }
     lines.extend(response.elicitations.iter().map(visit));
@@ -118,14 +128,39 @@ fn testimony(body: &ReceiptBody, guard: &str) -> Option<String> {
     evidence.details.as_ref().map(|details| format!("{guard}: {details}"))
 }
 
-fn awaited(guard: &str, code: Option<&str>) -> String {
-    match code {
-        Some("nonce.pending") => {
-            "awaits: the same request id once more, with the nonce that comes with this answer".to_owned()
-        }
-        Some("hook.escalated") => format!("awaits: the release of the output by an approver, which {guard} asks for"),
-        _ => format!("awaits: an approver's approval of this call, which {guard} asks for"),
+fn waits(response: &Response, guard: &str, awaits: Option<&AwaitsHuman>) -> Vec<String> {
+    if response.code.as_deref() == Some("nonce.pending") {
+        return vec!["awaits: the same request id once more, with the nonce that comes with this answer".to_owned()];
     }
+    let Some(awaits) = awaits else {
+        let nobody = "the call has ended: the policy lists no approvers (kernel.approvals.approvers)";
+        return vec![format!("{guard} asks for a human, and {nobody}")];
+    };
+    let again = match awaits.about {
+        ApprovalSubject::Call => "it runs",
+        ApprovalSubject::Output => "its output is returned",
+    };
+    let id = request_id(response.receipt.body());
+    vec![
+        format!("{}, which {guard} asks for", awaited(awaits)),
+        format!("operation: {}", awaits.operation),
+        format!("after that: the same call again, with \"chio/request-id\": \"{id}\" in its _meta; then {again}"),
+    ]
+}
+
+/// What a call waits for, and how a human gives it.
+pub(crate) fn awaited(awaits: &AwaitsHuman) -> String {
+    let (what, verb) = match awaits.about {
+        ApprovalSubject::Call => ("approval of this call", "approve"),
+        ApprovalSubject::Output => ("release of the output", "release"),
+    };
+    let (until, operation) = (print::time(awaits.until), print::short(awaits.operation.as_str()));
+    format!("awaits: an approver's {what} until {until} (chio-host approvals {verb} {operation})")
+}
+
+fn request_id(body: &ReceiptBody) -> &str {
+    let id = body.metadata.as_ref().and_then(|m| m.pointer("/receipt_context/request_id"));
+    id.and_then(Value::as_str).unwrap_or_default()
 }
 
 fn visit(elicitation: &Elicitation) -> String {

@@ -77,7 +77,15 @@ impl Asking<'_> {
         let token = tokens.token_for(&server, &tool).map_err(NotAsked::Token)?;
         let mut call = Call::new(request_id, tokens.agent(), token, server, tool, arguments)?;
         call.admission = admission;
+        if call.admission.proof.is_none() {
+            call.admission.proof = tokens.proof(&call);
+        }
         Ok(call)
+    }
+
+    /// Whether the client itself proves that it holds the key of its capability's subject.
+    pub(super) fn brings_a_proof(&self) -> bool {
+        self.meta.contains_key(PROOF)
     }
 
     fn admission(&self) -> Result<AdmissionMetadata, NotAsked> {

@@ -1,8 +1,5 @@
 //! What a client may ask for: the tools, and calls of them. No resources, no prompts.
 
-use std::sync::Arc;
-
-use chio_host_kernel::Kernel;
 use chio_host_kernel::canonical::printable;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation,
@@ -12,11 +9,11 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use uuid::Uuid;
 
-use super::Tokens;
+use super::Session;
 use super::answer::{answer, failed, visit_first};
 use super::asking::Asking;
 use super::catalog::Catalog;
-use super::follow::{Calls, MAX_CALLS, follow};
+use super::follow::{Calls, Lost, MAX_CALLS, Waits, follow};
 use super::progress::Words;
 
 const INSTRUCTIONS: &str = "Every call of a tool is mediated: it is checked against a capability and a policy before it \
@@ -25,8 +22,7 @@ const INSTRUCTIONS: &str = "Every call of a tool is mediated: it is checked agai
 
 /// One session with one client.
 pub(super) struct Edge {
-    kernel: Arc<Kernel>,
-    tokens: Arc<dyn Tokens>,
+    with: Session,
     catalog: Catalog,
     session: Uuid,
     calls: Calls,
@@ -34,9 +30,9 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    pub(super) fn new(kernel: Arc<Kernel>, tokens: Arc<dyn Tokens>, catalog: Catalog) -> Self {
-        let words = if kernel.plugins().hooks.is_empty() { Words::Told } else { Words::Withheld };
-        Self { kernel, tokens, catalog, session: Uuid::now_v7(), calls: Calls::new(), words }
+    pub(super) fn new(with: Session, catalog: Catalog) -> Self {
+        let words = if with.kernel.plugins().hooks.is_empty() { Words::Told } else { Words::Withheld };
+        Self { with, catalog, session: Uuid::now_v7(), calls: Calls::new(), words }
     }
 
     /// The calls under way.
@@ -76,15 +72,22 @@ impl ServerHandler for Edge {
             target: resolved.target,
             arguments: request.arguments.unwrap_or_default(),
         };
-        let call = match asking.into_call(&*self.tokens) {
+        let Session { kernel, tokens, wait_for_approval } = &self.with;
+        // A proof by the client is good for this moment, and cannot be renewed here.
+        let most = wait_for_approval.filter(|_| !asking.brings_a_proof());
+        let call = match asking.into_call(&**tokens) {
             Ok(call) => call,
             Err(why) => return Ok(failed(why.to_string()).into()),
         };
-        match follow(&self.kernel, call, place, &context, self.words).await {
-            Ok(response) if !response.elicitations.is_empty() => Err(visit_first(&response)),
-            Ok(response) => Ok(answer(&response, resolved.output_schema).into()),
-            Err(lost) => Err(ErrorData::internal_error(lost.to_string(), None)),
+        let waits = most.map(|most| Waits { most, tokens: tokens.clone() });
+        let followed = follow(kernel, call, (place, &self.calls), &context, self.words, waits).await;
+        let lost = |lost: Lost| ErrorData::internal_error(lost.to_string(), None);
+        let response = followed.map_err(lost)?;
+        if !response.elicitations.is_empty() {
+            return Err(visit_first(&response));
         }
+        let awaits = kernel.awaits_human(&response).map_err(|error| lost(error.into()))?;
+        Ok(answer(&response, awaits.as_ref(), resolved.output_schema).into())
     }
 
     /// The SDK gives here what it cannot read as a request that it knows, a misshapen `tools/call` among them.

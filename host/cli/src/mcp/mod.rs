@@ -22,12 +22,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chio_host_kernel::Kernel;
+use chio_host_kernel::call::Call;
 use chio_host_kernel::capability::CapabilityToken;
+use chio_host_kernel::proof::ProofOfPossession;
 use rmcp::service::{QuitReason, RunningService, ServerInitializeError, serve_server};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::pin;
 use tokio::task::JoinError;
 
+pub(crate) use self::answer::awaited;
 use self::catalog::Catalog;
 pub(crate) use self::catalog::CatalogError;
 use self::door::{Door, Written};
@@ -52,6 +55,25 @@ pub(crate) trait Tokens: Send + Sync {
     /// # Errors
     /// No token can be had; says why.
     fn token_for(&self, server: &str, tool: &str) -> Result<Arc<CapabilityToken>, String>;
+
+    /// A proof that the agent holds the key of the call's capability, where the grant asks for one and the key is here.
+    fn proof(&self, call: &Call) -> Option<ProofOfPossession>;
+
+    /// Gives a call that is sent again after a while a token that is good now, and a proof of now.
+    fn renew(&self, call: &mut Call) {
+        if let Ok(token) = self.token_for(&call.server, &call.tool) {
+            call.capability = token;
+        }
+        call.admission.proof = self.proof(call);
+    }
+}
+
+/// Whom a session is with, and how it is served.
+pub(crate) struct Session {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) tokens: Arc<dyn Tokens>,
+    /// How long a call that waits for a human is kept open; not at all where none is said.
+    pub(crate) wait_for_approval: Option<Duration>,
 }
 
 /// Why a session did not open, or broke.
@@ -79,16 +101,17 @@ fn list(errors: &[CatalogError]) -> String {
 /// # Errors
 /// The tools' names do not fit, or the session broke. A client that leaves is no error.
 pub(crate) async fn serve(
-    kernel: Arc<Kernel>,
-    tokens: Arc<dyn Tokens>,
+    session: Session,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let catalog = Catalog::new(kernel.plugins(), &*tokens).map_err(ServeError::Catalog)?;
-    let edge = Edge::new(kernel, tokens, catalog);
+    let catalog = Catalog::new(session.kernel.plugins(), &*session.tokens).map_err(ServeError::Catalog)?;
+    let edge = Edge::new(session, catalog);
     let calls = edge.calls().clone();
-    let (door, written) = Door::new(input, output);
+    // A client that is gone did not cancel: its calls go on to their receipts, and only wait for no human any more.
+    let of_client = calls.clone();
+    let (door, written) = Door::new(input, output, move || of_client.client_left());
     pin!(shutdown);
 
     let opened = tokio::select! {
@@ -102,7 +125,7 @@ pub(crate) async fn serve(
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(ServeError::Handshake(Box::new(error))),
         };
-        // A client that is gone did not cancel: its calls go on to their receipts.
+        calls.client_left();
         calls.all_ended().await;
         all_written(written).await;
         ended

@@ -256,6 +256,12 @@ pub trait Ledger: Send + Sync {
     /// As above.
     fn account(&self, name: &str) -> Result<Option<Account>, LedgerError>;
 
+    /// At most `limit` prepaid accounts with their names, in the order of these.
+    ///
+    /// # Errors
+    /// As above.
+    fn accounts(&self, limit: usize) -> Result<Vec<(String, Account)>, LedgerError>;
+
     /// The mark of a nonce that was reserved or consumed.
     ///
     /// # Errors

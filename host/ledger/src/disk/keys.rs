@@ -32,7 +32,7 @@
 //! number, and 17 of those rows make a page of well under a kilobyte.
 //!
 //! Whatever a transition needs is found by key: the counts in the head instead of the last rows, an index of open
-//! operations instead of a walk. What is listed (`a`, `c`, `l`, `n`; `d` in no order) has a tag of its own and keeps its
+//! operations instead of a walk. What is listed (`a`, `c`, `l`, `m`, `n`; `d` in no order) has a tag of its own and keeps its
 //! order.
 
 use chio_host_kernel::ledger::{CounterKey, NonceKey, RequestKey};
@@ -51,11 +51,16 @@ pub(super) const HEAD: &[u8] = b"h";
 pub(super) const NONCE_MARKS: &[u8] = b"w";
 /// With what every key of [`hold`] begins.
 pub(super) const ALL_HOLDS: [u8; 1] = [b'd'];
+/// With what every key of [`account`] begins whose name is not too long to be listed.
+pub(super) const ALL_ACCOUNTS: [u8; 2] = [ACCOUNT, PLAIN];
 /// With what every key of [`nonce`] begins.
 pub(super) const ALL_NONCES: [u8; 1] = [NONCE];
 const NONCE: u8 = b'n';
 const OPEN: u8 = b'a';
 const COUNTER: u8 = b'c';
+const ACCOUNT: u8 = b'm';
+/// Follows the tag of a [`point`] whose steps stand as they are.
+const PLAIN: u8 = b'.';
 
 /// Finds the number of an operation.
 pub(super) fn operation_number(id: &OperationId) -> Vec<u8> {
@@ -120,8 +125,14 @@ pub(super) fn hold(id: &str) -> Vec<u8> {
     point(b'd', &[id])
 }
 
+/// Accounts are listed: a policy's names, of at most 64 bytes, stand as they are.
 pub(super) fn account(name: &str) -> Vec<u8> {
-    point(b'm', &[name])
+    point(ACCOUNT, &[name])
+}
+
+/// The name in a key of [`account`].
+pub(super) fn account_name(key: &[u8]) -> Option<String> {
+    String::from_utf8(key.strip_prefix(&ALL_ACCOUNTS)?.to_vec()).ok()
 }
 
 /// Nonces are listed, so their key ends with their id as it is.
@@ -165,9 +176,9 @@ fn numbered(tag: u8, number: u64) -> Vec<u8> {
     [&[tag], &number.to_be_bytes()[..]].concat()
 }
 
-/// A key that is looked up and never listed.
+/// A key that is looked up, and listed at most by its tag.
 fn point(tag: u8, steps: &[&str]) -> Vec<u8> {
-    let mut plain = vec![tag, b'.'];
+    let mut plain = vec![tag, PLAIN];
     plain.extend(joined(steps));
     if plain.len() <= MAX_PLAIN {
         return plain;

@@ -207,6 +207,19 @@ impl Ledger for SledLedger {
         self.store.read(|rows| rows::read(&rows, &keys::account(name)))
     }
 
+    fn accounts(&self, limit: usize) -> Result<Vec<(String, Account)>, LedgerError> {
+        self.store.read(|rows| {
+            let mut found = Vec::new();
+            for key in rows.keys(&keys::ALL_ACCOUNTS).take(limit) {
+                let key = key?;
+                if let (Some(name), Some(account)) = (keys::account_name(&key), rows::read(&rows, &key)?) {
+                    found.push((name, account));
+                }
+            }
+            Ok(found)
+        })
+    }
+
     fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, LedgerError> {
         self.store.read(|rows| rows::read(&rows, &keys::nonce(key)))
     }

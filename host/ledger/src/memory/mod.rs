@@ -138,6 +138,11 @@ impl Ledger for MemoryLedger {
         Ok(self.tables()?.accounts.get(name).cloned())
     }
 
+    fn accounts(&self, limit: usize) -> Result<Vec<(String, Account)>, LedgerError> {
+        let tables = self.tables()?;
+        Ok(tables.accounts.iter().take(limit).map(|(name, account)| (name.clone(), account.clone())).collect())
+    }
+
     fn nonce(&self, key: &NonceKey) -> Result<Option<NonceMark>, LedgerError> {
         Ok(self.tables()?.nonces.get(key).cloned())
     }

@@ -132,7 +132,6 @@ fn hint(code: &str, decision: &Value) -> Option<&'static str> {
     Some(match code.split('.').next().unwrap_or_default() {
         "capability" => "present a capability that this host issued to this caller and that is good now",
         "scope" if code == "scope.constraint" => "send arguments that meet the grant's constraints, or widen the grant",
-        "approval" => "ask for another approval, under the policy, the grant and the guards that are in force now",
         "budget" if code == "budget.payment" => "see what the payment rail says; nothing was charged",
         "budget" if code == "budget.account" => {
             "raise the account's total in the policy, or lower what the call may cost"
@@ -140,7 +139,11 @@ fn hint(code: &str, decision: &Value) -> Option<&'static str> {
         "budget" => "raise the grant's limits in the policy, or wait for the next capability",
         "nonce" => "ask with the same request id and the nonce that its first answer handed out, in time",
         "recovery" | "call" => "use a new request id, once you know what the first call did",
-        "guard" if code == "guard.denied" || code == "guard.pending" => {
+        _ if code == "guard.pending" || code == "hook.escalated" => {
+            "a human decides it, if the policy lists approvers: chio-host approvals list"
+        }
+        "approval" => "send the call with a new request id, and have it approved as it is then",
+        "guard" if code == "guard.denied" => {
             "read the evidence: the guard says what it saw; change the call, or the guard's config in the policy"
         }
         "guard" => "the guard broke or reached a limit: raise its limits in the policy, or mend it",

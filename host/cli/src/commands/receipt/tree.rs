@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chio_host_kernel::canonical::printable;
-use chio_host_kernel::ledger::Ledger;
 use serde_json::{Value, json};
 
-use super::{Go, walk};
 use crate::Outcome;
 use crate::args::Format;
 use crate::error::CliError;
+use crate::ledger::{Go, Reader};
 use crate::print;
 
 /// The most receipts of one tree. What is beyond is said, and not drawn.
@@ -22,11 +21,11 @@ struct Tree {
     left_out: usize,
 }
 
-pub(super) fn run(format: Format, ledger: &dyn Ledger, record: &Value) -> Result<Outcome, CliError> {
+pub(super) fn run(format: Format, ledger: &Reader, record: &Value) -> Result<Outcome, CliError> {
     let root = root(record).to_owned();
     let mut tree = Tree { root, receipts: Vec::new(), left_out: 0 };
-    walk(ledger, |entry| {
-        if let Some(receipt) = ledger.receipt(&entry.receipt_id)?
+    ledger.receipts(|entry| {
+        if let Some(receipt) = entry.receipt
             && self::root(&receipt) == tree.root
         {
             if tree.receipts.len() < MOST {

@@ -5,16 +5,17 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use chio_host_kernel::canonical::printable;
-use chio_host_kernel::ledger::{Ledger, LogEntry};
+use chio_host_kernel::ledger::LogEntry;
 use chio_host_kernel::receipt::{self, Verified};
 use serde_json::{Value, json};
 
-use super::{Go, find, open, walk};
+use super::find;
 use crate::Outcome;
 use crate::args::{Common, Format};
 use crate::error::CliError;
 use crate::folders::Folders;
 use crate::keys::Keys;
+use crate::ledger::{Entry, Go, Reader};
 use crate::print;
 
 /// The longest line of an export, in bytes.
@@ -85,7 +86,7 @@ fn accept(verified: &Verified, keys: &[String]) -> Result<(), String> {
 fn of_one(common: &Common, id: &str, keys: &[String]) -> Result<Outcome, CliError> {
     let folders = Folders::of(common)?;
     let keys = own_keys(&folders, keys)?;
-    let record = find(&open(&folders)?, id)?;
+    let record = find(&Reader::open(&folders)?, id)?;
     let problem = check(&record, None, &keys).err();
     Report { verified: u64::from(problem.is_none()), problem }.print(common.format, "id and signature")
 }
@@ -93,15 +94,13 @@ fn of_one(common: &Common, id: &str, keys: &[String]) -> Result<Outcome, CliErro
 fn of_ledger(common: &Common, keys: &[String]) -> Result<Outcome, CliError> {
     let folders = Folders::of(common)?;
     let keys = own_keys(&folders, keys)?;
-    let ledger = open(&folders)?;
     let mut report = Report { verified: 0, problem: None };
     let mut last: Option<LogEntry> = None;
-    walk(&ledger, |entry| {
+    Reader::open(&folders)?.receipts(|Entry { entry, receipt }| {
         let at = |why: String| format!("log entry {}: {why}", entry.seq);
         let expected = LogEntry::after(last.as_ref(), &entry.receipt_id);
         let found = if entry == expected {
-            let record = ledger.receipt(&entry.receipt_id)?;
-            record
+            receipt
                 .ok_or_else(|| format!("receipt {} is missing", entry.receipt_id))
                 .and_then(|record| check(&record, Some(&entry.receipt_id), &keys))
         } else if entry.seq != expected.seq {

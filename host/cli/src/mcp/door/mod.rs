@@ -40,12 +40,18 @@ pub(super) struct Door<R> {
     phase: Phase,
     /// An answer of the door's own that is not queued yet.
     unsent: Option<Vec<u8>>,
-    ended: bool,
+    /// To be told once there is no more input.
+    left: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl<R: AsyncRead + Send + Unpin + 'static> Door<R> {
     /// A door, and the task that writes what it says. It outlives the door: whoever opened it waits for it.
-    pub(super) fn new(input: R, output: impl AsyncWrite + Send + Unpin + 'static) -> (Self, Written) {
+    /// `left` is called when the client is gone, while the session still waits for its answers.
+    pub(super) fn new(
+        input: R,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+        left: impl FnOnce() + Send + 'static,
+    ) -> (Self, Written) {
         let (queue, written) = writer::start(output);
         let door = Self {
             lines: Lines::new(input, MAX_LINE),
@@ -53,7 +59,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Door<R> {
             requests: Requests::new(),
             phase: Phase::Opening,
             unsent: None,
-            ended: false,
+            left: Some(Box::new(left)),
         };
         (door, written)
     }
@@ -176,14 +182,14 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for Door<R> {
     /// The next message. At the end of the input it waits until every request has its answer, because the SDK gives those
     /// that have none yet only seconds.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        while !self.ended {
+        while self.left.is_some() {
             match self.next_line().await {
                 Some(line) => {
                     if let Some(message) = self.take(&line) {
                         return Some(message);
                     }
                 }
-                None => self.ended = true,
+                None => self.left.take().into_iter().for_each(|left| left()),
             }
         }
         let queue = self.queue.as_ref()?;

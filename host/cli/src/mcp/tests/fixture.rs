@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chio_host_kernel::admission::Committed;
-use chio_host_kernel::call::{EffectClass, Progress, Snapshot};
+use chio_host_kernel::call::{Call, EffectClass, Progress, Snapshot};
 use chio_host_kernel::capability::{CapabilityBody, CapabilityToken, Grant, Operation, SCHEMA, Scope};
 use chio_host_kernel::facts::ArgumentFact;
 use chio_host_kernel::keys::Keypair;
@@ -15,6 +15,7 @@ use chio_host_kernel::ports::{
     BoxFuture, Clock, CounterView, Elicitation, Entry, Guard, GuardDecision, Hints, HookVerdict, Invocation,
     OutputFormat, OutputHook, Ran, ToolDescription, ToolError, ToolOutput, ToolRan, ToolServer, Verdict,
 };
+use chio_host_kernel::proof::ProofOfPossession;
 use chio_host_kernel::{Kernel, Ledgers, Plugins, Settings};
 use chio_host_ledger::MemoryLedger;
 use serde_json::{Value, json};
@@ -22,7 +23,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, 
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::mcp::{ServeError, Tokens, serve};
+use crate::mcp::{ServeError, Session, Tokens, serve};
 
 const NOW: u64 = 1_800_000_000;
 
@@ -207,6 +208,10 @@ impl Tokens for Wallet {
     fn token_for(&self, _: &str, _: &str) -> Result<Arc<CapabilityToken>, String> {
         Ok(self.0.clone())
     }
+
+    fn proof(&self, _: &Call) -> Option<ProofOfPossession> {
+        None
+    }
 }
 
 fn wallet(issuer: &Keypair, plugins: &Plugins) -> Wallet {
@@ -288,7 +293,8 @@ impl Client {
                 std::future::pending::<()>().await;
             }
         };
-        let served = tokio::spawn(serve(kernel, tokens, far_input, far_output, shutdown));
+        let session = Session { kernel: kernel.clone(), tokens, wait_for_approval: None };
+        let served = tokio::spawn(serve(session, far_input, far_output, shutdown));
         let output = BufReader::new(output).lines();
         Self { input: Some(input), output, served, settler, stop: Some(stop), ledger, meeting }
     }

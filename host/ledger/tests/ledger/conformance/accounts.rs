@@ -17,6 +17,7 @@ conforms!(
     a_hold_is_given_back_in_parts_or_whole,
     nothing_is_settled_beyond_its_hold,
     a_total_is_never_less_than_what_is_owed,
+    accounts_are_listed_by_name,
     sixty_four_threads_spend_no_more_than_there_is,
     a_draft_goes_with_its_operation,
     a_single_use_id_is_its_takers_alone,
@@ -115,6 +116,18 @@ fn nothing_is_settled_beyond_its_hold(subject: &Subject) {
     subject.mutate(vec![Mutation::TakeHold(free), Mutation::CommitHold { id: "free".into() }]).unwrap();
     let refused = subject.refuse(None, vec![Mutation::SettleHold { id: "free".into(), realized: 1 }]);
     assert!(matches!(refused, Refused::Inconsistent { why: "its hold sets no money aside", .. }));
+}
+
+fn accounts_are_listed_by_name(subject: &Subject) {
+    assert_eq!(subject.ledger.accounts(9), Ok(Vec::new()));
+    for name in ["b", "a-2", "a"] {
+        let set = Mutation::SetAccount { name: name.into(), base: 1, total: money(7, "USD") };
+        subject.mutate(vec![set]).unwrap();
+    }
+    let names = |limit| subject.ledger.accounts(limit).unwrap().into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    assert_eq!(names(9), ["a", "a-2", "b"]);
+    assert_eq!(names(2), ["a", "a-2"]);
+    assert_eq!(subject.ledger.accounts(9).unwrap()[0].1, account(subject));
 }
 
 fn a_total_is_never_less_than_what_is_owed(subject: &Subject) {
