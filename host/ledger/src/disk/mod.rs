@@ -186,7 +186,7 @@ impl Ledger for SledLedger {
     }
 
     fn request(&self, key: &RequestKey) -> Result<Option<RequestRecord>, LedgerError> {
-        self.store.read(|rows| rows::read_numbered(&rows, &keys::request_number(key), keys::request))
+        self.store.read(|rows| rows::read_counted(&rows, &keys::request_number(key), keys::request))
     }
 
     fn hold(&self, id: &str) -> Result<Option<Hold>, LedgerError> {
@@ -271,7 +271,7 @@ impl Ledger for SledLedger {
     }
 
     fn receipt(&self, id: &str) -> Result<Option<Value>, LedgerError> {
-        self.store.read(|rows| rows::read_numbered(&rows, &keys::receipt_seq(id), keys::receipt))
+        self.store.read(|rows| rows::read_counted(&rows, &keys::receipt_seq(id), keys::receipt))
     }
 
     fn replay_record(&self, receipt_id: &str) -> Result<Option<Vec<u8>>, LedgerError> {

@@ -39,6 +39,17 @@ pub(super) fn read_numbered<T: DeserializeOwned>(
     }
 }
 
+/// The same, where a number that stands without its value is damage.
+pub(super) fn read_counted<T: DeserializeOwned>(
+    pairs: &impl Pairs,
+    index: &[u8],
+    key: impl FnOnce(u64) -> Vec<u8>,
+) -> Result<Option<T>, Halt> {
+    let Some(number) = values::read_number(pairs, index)? else { return Ok(None) };
+    let missing = || Halt::Damaged(format!("the row {} names number {number}, which is missing", index.escape_ascii()));
+    read(pairs, &key(number))?.ok_or_else(missing).map(Some)
+}
+
 fn to_bytes(key: &[u8], value: &impl Serialize) -> Result<Vec<u8>, Halt> {
     let unwritable = |e| Halt::Damaged(format!("the row {} cannot be written: {e}", key.escape_ascii()));
     serde_json::to_vec(value).map_err(unwritable)
@@ -148,7 +159,7 @@ impl Rows for SledRows<'_> {
     }
 
     fn request(&self, key: &RequestKey) -> Result<Option<RequestRecord>, Halt> {
-        read_numbered(self, &keys::request_number(key), keys::request)
+        read_counted(self, &keys::request_number(key), keys::request)
     }
 
     fn put_request(&mut self, key: &RequestKey, record: &RequestRecord) -> Result<(), Halt> {
