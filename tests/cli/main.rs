@@ -20,4 +20,5 @@ mod readme;
 mod recover;
 mod session;
 mod support;
+mod team;
 mod walkthrough;

@@ -125,6 +125,9 @@ pub enum ApprovalError {
     /// The policy does not list whoever signed.
     #[error("{0} is not one of the policy's approvers")]
     Approver(String),
+    /// Whoever asks for the call says yes to it.
+    #[error("a caller does not approve its own calls")]
+    Own,
     /// Its time is over, or has not come.
     #[error("it is not good at this time")]
     Time,
@@ -182,6 +185,9 @@ impl ApprovalToken {
         }
         if !approvers.contains(&body.approver) {
             return Err(ApprovalError::Approver(printable(&body.approver, 80)));
+        }
+        if body.approver == waits.subject {
+            return Err(ApprovalError::Own);
         }
         if body.issued_at > now.saturating_add(SKEW_SECS) || now >= body.expires_at {
             return Err(ApprovalError::Time);

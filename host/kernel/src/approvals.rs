@@ -108,6 +108,10 @@ impl Kernel {
         let (about, asked) = parked.awaits.asked().ok_or_else(nothing)?;
         let waits = self.request(&operation, about, asked);
         let settings = &self.books.settings;
+        if operation.admission.policy_hash != settings.policy_hash {
+            // Whoever approves under another policy may be nobody under this call's.
+            return Err(rejected("the call was made under another policy than this one"));
+        }
         token.verify(&waits, &settings.approvals.approvers, now).map_err(|e| rejected(&e.to_string()))?;
         if ledger.approval(&id)?.is_some() {
             return Err(rejected("somebody has decided already"));

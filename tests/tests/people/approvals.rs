@@ -539,3 +539,25 @@ async fn a_call_that_is_given_secrets_is_a_brokers_attempt() {
         assert!(attempt.as_str().unwrap().starts_with("attempt-"));
     }
 }
+
+#[tokio::test]
+async fn a_caller_that_is_an_approver_does_not_approve_itself() {
+    let agent = chio_host_tests::fixture::agent();
+    let own = agent.public().hex().to_owned();
+    let world = World::of(FixtureBuilder::default().native_guard(Arc::new(careful())).settings(|_| ()));
+    // Listed or not, it is not believed.
+    world.ask("request").await;
+    let forged = world.sign_with(&agent, ApprovalDecision::Approved, |_| ());
+    assert!(world.decide(&forged).await.unwrap_err().contains("is not one of the policy's approvers"));
+    let host = FixtureBuilder::default()
+        .native_guard(Arc::new(careful()))
+        .native_server(tool())
+        .settings(|settings| settings.approvals.approvers = vec![own])
+        .build();
+    let token = host.wildcard();
+    let listed = World { entries: world.entries.clone(), host, token };
+    listed.ask("request").await;
+    let forged = listed.sign_with(&agent, ApprovalDecision::Approved, |_| ());
+    let refused = listed.decide(&forged).await.unwrap_err();
+    assert_eq!(refused, "approval rejected: a caller does not approve its own calls");
+}
