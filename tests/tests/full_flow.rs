@@ -212,7 +212,7 @@ async fn who_asks_is_checked_before_anything_is_recorded_under_the_id() {
 }
 
 #[tokio::test]
-async fn the_same_id_again_is_the_same_call() {
+async fn case_18_the_same_id_again_is_the_same_call() {
     let server = shell();
     let entries = server.entries();
     let host = FixtureBuilder::default().native_server(server).build();
@@ -257,7 +257,7 @@ async fn sixty_four_with_one_id_are_one_call() {
 }
 
 #[tokio::test]
-async fn a_denied_id_is_replayed_too() {
+async fn case_19_a_denied_id_is_replayed_too() {
     let host = guarded().await;
     let call = host.call(&host.wildcard(), "host", "bash", json!({ "path": "/etc/shadow" }));
     let (first, again) = (host.evaluate(&call).await, host.evaluate(&call).await);

@@ -112,7 +112,17 @@ impl Books {
 
     fn rail(&self, payment: &PaymentRef) -> Result<&dyn PaymentRail, String> {
         let rail = self.rails.get(&payment.rail).map(|rail| &**rail);
-        rail.ok_or_else(|| format!("rail {} is not one of this host's policy", payment.rail))
+        rail.ok_or_else(|| no_rail(payment))
+    }
+
+    /// Whether an operation can be ended by this host, as far as its payment goes: an outcome that nobody knows asks no rail.
+    pub(crate) fn can_conclude_payment(&self, record: &Operation) -> Result<(), KernelError> {
+        match &record.participants.payment {
+            Some(payment) if record.state != State::DispatchCommitted && !self.rails.contains_key(&payment.rail) => {
+                Err(KernelError::Unresolvable(no_rail(payment)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What an operator decides about a payment whose end nobody knows.
@@ -146,6 +156,10 @@ async fn again<T, F: Future<Output = Result<T, RailError>>>(ask: impl Fn() -> F)
         answered = ask().await;
     }
     answered
+}
+
+fn no_rail(payment: &PaymentRef) -> String {
+    format!("rail {} is not one of this host's policy; do it with a host that has it", payment.rail)
 }
 
 fn said(rail: &str, error: &RailError) -> String {

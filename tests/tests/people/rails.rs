@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chio_host_kernel::call::{Call, EffectClass, RequestId};
 use chio_host_kernel::capability::{CapabilityToken, Constraint};
+use chio_host_kernel::failpoint::{Action, Failpoints};
 use chio_host_kernel::money::{Currency, Money};
 use chio_host_kernel::response::Response;
 use chio_host_kernel::{AccountSettings, Price, Resolution};
@@ -29,12 +30,17 @@ const SET_ASIDE: Entry = Entry { authorized: 5, captured: 0, captures: 0 };
 
 impl World {
     fn new(ledger: Arc<TestLedger>, rail: Arc<TestRail>) -> Self {
+        Self::stopping(ledger, rail, Failpoints::default())
+    }
+
+    fn stopping(ledger: Arc<TestLedger>, rail: Arc<TestRail>, failpoints: Failpoints) -> Self {
         let tool = NativeServer::new("host", "bash", EffectClass::SideEffecting, |_| Ok(json!({ "done": true })));
         let host = FixtureBuilder::default()
             .ledger(ledger)
             .rail("bank", rail.clone())
             .native_server(tool.pausing(1))
             .settings(|settings| {
+                settings.failpoints = failpoints;
                 let currency = usd(0).currency;
                 let price = Price { per_call: 3, per_million_fuel: 2, max_reported: None, currency };
                 settings.prices.insert("host".to_owned(), price);
@@ -234,4 +240,29 @@ async fn case_11_a_paid_call_is_killed_at_every_poll() {
         polls += 1;
         assert!(polls < 100);
     }
+}
+
+/// Whoever has not the rail leaves the operation to one that has.
+#[tokio::test]
+async fn case_15_a_payment_waits_for_a_host_that_has_its_rail() {
+    let (ledger, rail) = (TestLedger::killable(), TestRail::new("bank"));
+    let stops = |at| if at == "authorize.after" { Action::Hang } else { Action::Continue };
+    let world = World::stopping(ledger.clone(), rail.clone(), Failpoints::new(stops));
+    let call = world.call();
+    let mut future = Box::pin(world.host.kernel.evaluate(&call));
+    for _ in 0..20 {
+        let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(future.as_mut().poll(context).is_pending());
+    }
+    std::mem::forget(future);
+    let killed = ledger.killed(255);
+    let without = FixtureBuilder::default().ledger(killed.clone()).build();
+    let recovered = without.kernel.recover().await.unwrap();
+    assert_eq!((recovered.ended, recovered.quarantined.len()), (0, 1));
+    assert!(recovered.quarantined[0].why.contains("rail bank is not one of this host's policy"), "{recovered:?}");
+    assert_eq!(rail.entries(), [SET_ASIDE]);
+    let with = World::new(killed.closed(), rail.clone());
+    assert_eq!(with.host.kernel.recover().await.unwrap().ended, 1);
+    assert_eq!(rail.entries(), [NOTHING]);
+    with.holds();
 }

@@ -151,7 +151,7 @@ struct Row {
 }
 
 #[tokio::test]
-async fn a_kill_at_every_failpoint_leaves_each_call_with_one_signed_end() {
+async fn case_11_a_kill_at_every_failpoint_leaves_each_call_with_one_signed_end() {
     let mut table: BTreeMap<String, Row> = BTreeMap::new();
     let of_calls = NAMES.iter().filter(|name| !name.starts_with("recover."));
     for name in of_calls.copied().chain([MID_TRANSACTION]) {

@@ -133,7 +133,7 @@ fn violations(world: &World, folder: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_kill_at_every_failpoint_of_approvals_rails_and_nested_calls_leaves_one_signed_end() {
+async fn case_11_a_kill_at_every_failpoint_of_approvals_rails_and_nested_calls_leaves_one_signed_end() {
     let mut report = vec![format!("{:<24} {:>20} {:>12}", "killed at", "invariant violations", "then it ends")];
     let mut wrong = Vec::new();
     let points = NAMES.iter().filter(|name| !name.starts_with("recover.")).chain(&OF_OTHERS);

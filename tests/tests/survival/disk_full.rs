@@ -90,7 +90,7 @@ async fn child() {
 }
 
 #[test]
-fn a_full_disk_refuses_calls_and_loses_none() {
+fn case_32_a_full_disk_refuses_calls_and_loses_none() {
     let folder = tempfile::tempdir().unwrap();
     // The shell has the signal ignored that would end the process where a write should fail.
     let child = Command::new("sh")

@@ -1,7 +1,9 @@
 //! Dropped and panicked calls.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 
 use chio_host_kernel::Resolution;
 use chio_host_kernel::call::EffectClass;
@@ -22,7 +24,7 @@ const COMMIT_FAILED: &str = "dispatch credential commit failed after tool execut
 /// Case 9: whatever the poll at which a call is dropped, everything that has to hold does, and the same id asked again is
 /// either a first call or the record of this one.
 #[tokio::test]
-async fn a_drop_at_every_poll_leaves_nothing_open() {
+async fn case_09_a_drop_at_every_poll_leaves_nothing_open() {
     let mut ends = BTreeSet::new();
     for polls in 0.. {
         let world = World::new(TestLedger::new()).await;
@@ -107,7 +109,7 @@ async fn a_drop_of_a_call_that_has_nothing_to_lose_is_accounted_for_as_well() {
 
 /// Case 8.
 #[tokio::test]
-async fn a_panic_at_every_failpoint_is_a_drop() {
+async fn case_08_a_panic_at_every_failpoint_is_a_drop() {
     for name in failpoint::NAMES.into_iter().filter(|name| !name.starts_with("recover.")) {
         let fires = Arc::new(std::sync::atomic::AtomicBool::new(true));
         let armed = fires.clone();
@@ -143,9 +145,45 @@ async fn dropped_with_a_hold(ledger: &Arc<TestLedger>) -> World {
     world
 }
 
+/// In a guard, the first thing that is awaited: nothing is recorded yet.
+#[tokio::test]
+async fn case_01_a_drop_while_a_guard_runs_leaves_no_trace() {
+    let world = World::new(TestLedger::new()).await;
+    let receipts = world.holds_but_open();
+    assert!(poll_times(world.host.kernel.evaluate(&world.call("request")), 1).is_none());
+    assert_eq!(world.host.settle().await, 0);
+    assert_eq!(world.holds().receipts, receipts);
+    assert!(world.host.ledger.open_operations(9).unwrap().is_empty());
+    assert!(world.host.ledger.holds(9).unwrap().is_empty());
+    let counters = world.host.ledger.counters(&chio_host_kernel::ledger::CounterKey::new(&[""]), 99).unwrap();
+    assert!(counters.is_empty(), "{counters:?}");
+}
+
+/// One poll after its tool was entered.
+#[tokio::test]
+async fn case_06_a_drop_after_dispatch_began_is_a_cancellation_and_never_a_second_dispatch() {
+    let world = World::new(TestLedger::new()).await;
+    let call = world.call("request");
+    {
+        let mut future = pin!(world.host.kernel.evaluate(&call));
+        while world.entered() == 0 {
+            assert!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+    }
+    assert_eq!(world.host.settle().await, 1);
+    let seen = world.holds();
+    let (id, operation) = seen.operations.iter().find(|(_, o)| o.binding.server == "host").unwrap();
+    assert_eq!(operation.state, State::OutcomeUnknownAfterDispatch);
+    let receipt = &seen.terminal[id];
+    assert_eq!(receipt["decision"]["reason"], DROPPED);
+    assert_eq!(receipt["metadata"]["chio_runtime"]["retained_reservations"][0]["id"], "lease-request");
+    let again = world.host.evaluate(&call).await;
+    assert_eq!((again.receipt.id(), world.entered()), (receipt["id"].as_str().unwrap(), 1));
+}
+
 /// Case 2.
 #[tokio::test]
-async fn a_drop_before_dispatch_reverses_everything_and_signs_nothing() {
+async fn case_02_a_drop_before_dispatch_reverses_everything_and_signs_nothing() {
     let world = dropped_with_a_hold(&TestLedger::new()).await;
     let receipts = world.holds_but_open();
     world.host.settle().await;
@@ -164,7 +202,7 @@ impl World {
 
 /// Cases 4 and 5.
 #[tokio::test]
-async fn a_reversal_that_fails_is_signed_with_its_ids_and_the_others_still_run() {
+async fn case_04_05_a_reversal_that_fails_is_signed_with_its_ids_and_the_others_still_run() {
     type Fails = fn(&Mutation) -> bool;
     let money: Fails = |m| matches!(m, Mutation::ReleaseHold { part: HoldPart::All | HoldPart::Charge, .. });
     let lease: Fails = |m| matches!(m, Mutation::ReleaseReservation { .. });
@@ -218,7 +256,7 @@ async fn a_reversal_that_fails_is_signed_with_its_ids_and_the_others_still_run()
 
 /// Case 10.
 #[tokio::test]
-async fn without_a_place_at_the_settler_a_call_is_refused_before_it_changes_anything() {
+async fn case_10_without_a_place_at_the_settler_a_call_is_refused_before_it_changes_anything() {
     let failpoints = Failpoints::new(|at| if at == "hold.after" { Action::Hang } else { Action::Continue });
     let world = World::with(TestLedger::new(), |settings| {
         settings.failpoints = failpoints;
@@ -326,7 +364,7 @@ async fn children_come_before_their_parent() {
 
 /// Case 7: of three children the first cannot be appended; the others are, and the parent is the last.
 #[tokio::test]
-async fn a_dropped_parent_leaves_its_children_on_the_log() {
+async fn case_07_a_dropped_parent_leaves_its_children_on_the_log() {
     let ledger = TestLedger::new();
     let at_tool = Failpoints::new(|at| if at == "tool.after" { Action::Hang } else { Action::Continue });
     let (world, children) = nesting(&ledger, at_tool).await;

@@ -27,7 +27,7 @@ async fn of_tool(tool: NativeServer) -> (World, Response) {
 
 /// Case 24.
 #[tokio::test]
-async fn what_remains_after_some_calls_reflects_all_of_them() {
+async fn case_24_what_remains_after_some_calls_reflects_all_of_them() {
     let world = World::new(TestLedger::new()).await;
     for n in 1..=20 {
         let response = world.host.evaluate(&world.call(&format!("request-{n}"))).await;
@@ -41,7 +41,7 @@ async fn what_remains_after_some_calls_reflects_all_of_them() {
 
 /// Case 26.
 #[tokio::test]
-async fn a_report_that_cannot_be_added_settles_at_the_ceiling_and_says_so() {
+async fn case_26_a_report_that_cannot_be_added_settles_at_the_ceiling_and_says_so() {
     let euro = Money { units: 1, currency: Currency::try_from("EUR".to_owned()).unwrap() };
     for (reported, overrun) in [
         (usd(2), "6 were claimed, and 5 USD were held"),
@@ -79,7 +79,7 @@ async fn a_report_that_cannot_be_added_settles_at_the_ceiling_and_says_so() {
 
 /// Case 28.
 #[tokio::test]
-async fn an_output_with_another_digest_costs_nothing_and_takes_an_invocation() {
+async fn case_28_an_output_with_another_digest_costs_nothing_and_takes_an_invocation() {
     let tool = tool();
     let entries = tool.entries();
     let grant =
@@ -100,7 +100,7 @@ async fn an_output_with_another_digest_costs_nothing_and_takes_an_invocation() {
 
 /// Case 29.
 #[tokio::test]
-async fn an_output_that_a_hook_withholds_was_still_worked_for() {
+async fn case_29_an_output_that_a_hook_withholds_was_still_worked_for() {
     for outcome in [
         Ok(HookVerdict::Block("no".into())),
         Err(Fault::new(Stop::Trap, "it trapped")),
@@ -121,7 +121,7 @@ async fn an_output_that_a_hook_withholds_was_still_worked_for() {
 
 /// Case 30: the revocation lands while the tool runs.
 #[tokio::test]
-async fn a_revocation_while_the_tool_runs_withholds_the_output() {
+async fn case_30_a_revocation_while_the_tool_runs_withholds_the_output() {
     use chio_host_kernel::ledger::{Durability, Ledger, Mutation, Transition};
     let ledger = TestLedger::new();
     let revoking = ledger.clone();

@@ -96,7 +96,7 @@ async fn a_nonce_is_good_for_its_own_call_alone_and_checked_in_order() {
 }
 
 #[tokio::test]
-async fn two_takers_of_one_nonce_are_one_dispatch() {
+async fn case_21_two_takers_of_one_nonce_are_one_dispatch() {
     let world = requiring(TestLedger::new()).await;
     let (call, nonce) = parked(&world, "request").await;
     let mut again = call.clone();
@@ -108,7 +108,7 @@ async fn two_takers_of_one_nonce_are_one_dispatch() {
 }
 
 #[tokio::test]
-async fn expiry_compensates_whether_the_caller_comes_back_or_not() {
+async fn case_21_expiry_compensates_whether_the_caller_comes_back_or_not() {
     let world = requiring(TestLedger::new()).await;
     let (call, nonce) = parked(&world, "late").await;
     parked(&world, "never").await;
@@ -125,7 +125,7 @@ async fn expiry_compensates_whether_the_caller_comes_back_or_not() {
 
 /// A denial after the nonce was reserved gives it back, with everything else.
 #[tokio::test]
-async fn a_later_denial_rolls_the_nonce_back() {
+async fn case_21_a_later_denial_rolls_the_nonce_back() {
     let asked = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let times = asked.clone();
     let guard = NativeGuard::new("fickle", move |_| {
@@ -306,7 +306,7 @@ async fn a_call_that_waits_keeps_its_ceiling() {
 }
 
 #[tokio::test]
-async fn a_ledger_that_forgets_is_no_place_for_required_nonces() {
+async fn case_21_a_ledger_that_forgets_is_no_place_for_required_nonces() {
     use chio_host_kernel::{Kernel, Ledgers, Plugins, Settings};
     let mut settings = Settings::new("00".repeat(32), Vec::new());
     settings.nonce.require = true;
@@ -320,7 +320,7 @@ async fn a_ledger_that_forgets_is_no_place_for_required_nonces() {
 
 /// Marks by themselves, on both ledgers.
 #[tokio::test]
-async fn a_mark_lives_as_long_as_its_nonce_and_is_its_owners_alone() {
+async fn case_21_a_mark_lives_as_long_as_its_nonce_and_is_its_owners_alone() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { nonce_limit: 100, ..Options::default() };
     let on_disk = SledLedger::open_with(folder.path().join("ledger"), &options).unwrap();

@@ -18,7 +18,7 @@ async fn on_each_ledger(test: impl AsyncFn(Arc<dyn Ledger>)) {
 
 /// Case 20.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sixty_four_tasks_with_one_id_are_one_dispatch() {
+async fn case_20_sixty_four_tasks_with_one_id_are_one_dispatch() {
     on_each_ledger(async |ledger| {
         let world = World::new(ledger).await;
         let mut tasks = JoinSet::new();
@@ -38,7 +38,7 @@ async fn sixty_four_tasks_with_one_id_are_one_dispatch() {
 
 /// Case 27.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_hundred_and_fifty_six_tasks_share_a_hundred_calls() {
+async fn case_27_two_hundred_and_fifty_six_tasks_share_a_hundred_calls() {
     on_each_ledger(async |ledger| {
         let world = World::new(ledger).await;
         let mut tasks = JoinSet::new();

@@ -88,7 +88,7 @@ async fn a_call_from_before_dispatch_is_compensated_and_signed() {
 
 /// Case 12.
 #[tokio::test]
-async fn a_call_whose_tool_may_have_run_is_unknown_and_never_dispatched_again() {
+async fn case_12_a_call_whose_tool_may_have_run_is_unknown_and_never_dispatched_again() {
     for stop in ["commit.after", "tool.after", "hooks.after"] {
         for (resolution, account) in [(Resolution::Release, (0, 0)), (Resolution::Capture, (EXPOSURE, 0))] {
             let ledger = TestLedger::killable();
@@ -116,7 +116,7 @@ async fn a_call_whose_tool_may_have_run_is_unknown_and_never_dispatched_again() 
 
 /// Case 13: the hook may be another one by then.
 #[tokio::test]
-async fn what_was_stored_is_what_is_completed() {
+async fn case_13_what_was_stored_is_what_is_completed() {
     for (first, second, verdict) in [
         (HookVerdict::Allow, HookVerdict::Block("no".into()), "allow"),
         (HookVerdict::Block("no".into()), HookVerdict::Allow, "deny"),
@@ -155,7 +155,7 @@ async fn what_was_stored_is_what_is_completed() {
 
 /// Case 14, without a process: a recovery that stops again and again.
 #[tokio::test]
-async fn recovery_is_idempotent() {
+async fn case_14_recovery_is_idempotent() {
     let ledger = TestLedger::killable();
     let world = stopped_at("tool.after", &ledger).await;
     let mut found = ledger.killed(0);
@@ -180,7 +180,7 @@ async fn recovery_is_idempotent() {
 
 /// Case 15.
 #[tokio::test]
-async fn one_that_cannot_be_resolved_is_set_aside_and_the_others_go_on() {
+async fn case_15_one_that_cannot_be_resolved_is_set_aside_and_the_others_go_on() {
     let ledger = TestLedger::killable();
     let world = stopped_at("tool.after", &ledger).await;
     let found = ledger.killed(0);
@@ -214,7 +214,7 @@ async fn one_that_cannot_be_resolved_is_set_aside_and_the_others_go_on() {
 
 /// Cases 16 and 17, at the ledger: an epoch or a lease that is over moves nothing.
 #[tokio::test]
-async fn a_worker_whose_lease_is_over_is_refused() {
+async fn case_17_a_worker_whose_lease_is_over_is_refused() {
     let ledger = TestLedger::killable();
     let world = stopped_at("tool.after", &ledger).await;
     let found = ledger.killed(0);
@@ -270,7 +270,7 @@ async fn a_worker_whose_lease_is_over_is_refused() {
 
 /// Case 34.
 #[tokio::test]
-async fn a_clock_that_steps_opens_nothing_twice() {
+async fn case_34_a_clock_that_steps_opens_nothing_twice() {
     let world = World::new(TestLedger::new()).await;
     world.host.evaluate(&world.call("1")).await;
     world.host.clock.step_secs(-3600);

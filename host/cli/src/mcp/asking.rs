@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn other_keys_of_ours_are_refused_by_name() {
+    fn case_35_other_keys_of_ours_are_refused_by_name() {
         for key in ["chio/receipt-id", "chio", "Chio/request-id", "chiopped"] {
             assert_eq!(asked(&json!(1), &json!({ key: "x" })), Err(NotAsked::Reserved(key.into())));
         }

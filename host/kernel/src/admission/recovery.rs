@@ -87,6 +87,7 @@ impl Books {
     }
 
     async fn recover_one(&self, operation: Operation, claimant: &str) -> Result<(), KernelError> {
+        self.can_conclude_payment(&operation)?;
         let mut open = self.claim(operation, claimant).await?;
         self.failpoint("recover.claimed").await;
         let kept = self.ledgers.durable.draft(&open.record.id)?;

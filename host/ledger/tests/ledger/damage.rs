@@ -61,7 +61,7 @@ fn cut(path: &Path, keep: impl Fn(u64) -> u64) {
 }
 
 #[test]
-fn what_is_missing_or_cut_short_is_an_error_that_names_it() {
+fn case_33_what_is_missing_or_cut_short_is_an_error_that_names_it() {
     damaged(|case| {
         let db = |path: &Path| path.join("store").join("db");
         let mut expect = |name: &str, damage: &dyn Fn(&Path)| match case(name, damage) {
@@ -94,7 +94,7 @@ fn what_is_missing_or_cut_short_is_an_error_that_names_it() {
 /// Wherever a page is damaged, what was acknowledged is either there or reported, never silently gone: the log names a receipt
 /// that is missing, and whoever walks it says so.
 #[test]
-fn a_damaged_page_is_reported_and_nothing_vanishes() {
+fn case_33_a_damaged_page_is_reported_and_nothing_vanishes() {
     damaged(|case| {
         let mut reported = 0;
         for fiftieths in 0..50 {

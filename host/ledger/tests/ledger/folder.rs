@@ -7,7 +7,7 @@ use chio_host_ledger::{OpenError, SledLedger};
 use tempfile::TempDir;
 
 #[test]
-fn a_second_opening_is_told_who_holds_it() {
+fn case_16_a_second_opening_is_told_who_holds_it() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("ledger");
     let ledger = SledLedger::open(&path).unwrap();

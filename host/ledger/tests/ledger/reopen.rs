@@ -67,7 +67,7 @@ fn everything_is_kept_and_the_epoch_rises() {
 }
 
 #[test]
-fn a_writer_from_before_is_refused() {
+fn case_16_a_writer_from_before_is_refused() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("ledger");
     let first = SledLedger::open(&path).unwrap();

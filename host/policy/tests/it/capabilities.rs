@@ -73,3 +73,14 @@ fn a_capability_covers_something() {
 fn a_policy_without_capabilities_issues_none() {
     assert!(accept("guards: { forbidden_path: {} }").capabilities.is_empty());
 }
+
+#[test]
+fn case_25_a_total_without_a_bound_on_each_call_is_refused() {
+    let policy = "
+servers: { hello: { component: builtin:hello } }
+capabilities: { d: { tools: [{ server: hello, tool: t, operations: [invoke], ttl: 1, max_total_cost: { units: 5, currency: USD } }] } }
+";
+    let refused = refuse(policy);
+    let expected = "nothing bounds what one call costs; add max_cost_per_invocation, or give the server a price";
+    assert!(refused.contains("max_total_cost") && refused.contains(expected), "{refused}");
+}

@@ -303,7 +303,7 @@ async fn a_secret_that_cannot_be_read_sends_nothing() {
 
 /// zeroclaw#9255: neither fuel nor epoch ends a guest that waits for a server.
 #[tokio::test]
-async fn a_server_that_drips_or_is_silent_is_left_at_the_deadline() {
+async fn case_31_a_server_that_drips_or_is_silent_is_left_at_the_deadline() {
     for (drips, with_folder) in [(true, false), (false, false), (true, true)] {
         let host = HttpServer::start(move |_| if drips { Reply::Drip } else { Reply::Silence }).await;
         let folder = tempfile::tempdir().unwrap();

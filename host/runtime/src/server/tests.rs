@@ -81,7 +81,7 @@ async fn a_loop_ends_with_its_fuel_or_its_time() {
 
 /// zeroclaw#9255: neither fuel nor epoch ends a guest that waits in the host.
 #[tokio::test]
-async fn a_guest_that_sleeps_in_the_host_is_stopped_at_its_deadline() {
+async fn case_31_a_guest_that_sleeps_in_the_host_is_stopped_at_its_deadline() {
     let imports = r#"
         (import "wasi:clocks/monotonic-clock@0.2.0" "subscribe-duration" (func $in (param i64) (result i32)))
         (import "wasi:io/poll@0.2.0" "[method]pollable.block" (func $block (param i32)))"#;
