@@ -4,7 +4,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::admission::{self, OpenOperation};
-use crate::approval::{ApprovalDecision, ApprovalRequest, ApprovalSubject, ApprovalToken, Asker};
+use crate::approval::{ApprovalDecision, ApprovalRequest, ApprovalSubject, ApprovalToken};
 use crate::books;
 use crate::call::Call;
 use crate::canonical;
@@ -247,9 +247,9 @@ impl Kernel {
         let owned = underway.guard().owned();
         let operation = owned.operation.record.id.clone();
         let ending = owned.ending.take().expect("it was decided");
-        let (hook, output): (Asker, _) = ending.withheld.clone().expect("its output is withheld");
+        let (by, output) = ending.withheld.clone().expect("its output is withheld");
         let asked = Asked {
-            by: vec![hook],
+            by,
             reason: ending.decision.reason().unwrap_or_default().to_owned(),
             grant_hash: grant_hash(admitted.grant),
             output_hash: Some(canonical::hash(&output.value)),

@@ -9,7 +9,7 @@ use crate::approval::Asker;
 use crate::budget::Budget;
 use crate::call::{Call, EffectClass, Mode, Snapshot};
 use crate::canonical;
-use crate::capability::Grant;
+use crate::capability::{Constraint, Grant};
 use crate::cost::{self, Cost};
 use crate::denial::Denial;
 use crate::draft::Draft;
@@ -301,8 +301,8 @@ impl Kernel {
         settings.durable_admission == DurableAdmission::All
             || settings.nonce.require
             || !judgement.asks.is_empty()
-            // A hook may ask for a human, who must find the output then.
             || !admitted.server.secrets().is_empty()
+            // A hook may ask for a human, who must find the output then.
             || !(settings.approvals.approvers.is_empty() || self.plugins.hooks.is_empty())
             || admitted.snapshot.effect_class == EffectClass::SideEffecting
             || !judgement.claims.is_empty()
@@ -549,7 +549,9 @@ impl Kernel {
         let snapshot = &admitted.snapshot;
         let inspected = hooks::run(&self.plugins.hooks, snapshot, output.value, trail).await;
         let ending = Ending::inspected(inspected, output.format);
-        let Some(released) = &ending.output else { return Ok(ending) };
+        // What a human may release is held to the same: nobody looks at the grant again then.
+        let withheld = ending.withheld.as_ref().map(|(_, output)| output);
+        let Some(released) = ending.output.as_ref().or(withheld) else { return Ok(ending) };
         if let Some(denial) = verify::revoked(&call.capability, &*self.books.ledgers.durable)? {
             return Ok(Ending::withheld(&denial, Delivery::Revoked));
         }
@@ -643,11 +645,10 @@ fn exhausted(counter: &CounterKey, admitted: &Admitted<'_>, trail: &mut Trail) -
 
 /// The human whom the grant itself asks for, where the call may cost more than it lets pass.
 fn asks_for_amount(admitted: &Admitted<'_>) -> Option<(Asker, String)> {
-    let above = verify::approval_above(admitted.grant)?;
     let cost = admitted.snapshot.exposure.as_ref()?;
-    if cost.currency == above.currency && cost.units <= above.units {
-        return None;
-    }
+    let lets_pass = |above: &Money| cost.currency == above.currency && cost.units <= above.units;
+    let mut amounts = admitted.grant.constraints.iter().filter_map(Constraint::approval_above);
+    let above = amounts.find(|above| !lets_pass(above))?;
     let reason = format!("the call may cost {cost}, and more than {above} needs approval");
     Some((Asker { name: CAPABILITY.to_owned(), digest: grant_hash(admitted.grant) }, reason))
 }

@@ -20,22 +20,24 @@ pub(crate) enum Inspected {
     Block(Denial),
     /// Nothing may before a human says so.
     Withhold {
-        /// Which hook asked.
-        hook: Asker,
-        /// Why.
+        /// Which hooks asked.
+        by: Vec<Asker>,
+        /// Why; the first reason.
         reason: String,
         /// What is withheld.
         value: Value,
     },
 }
 
-/// Shows an output to every hook, until one withholds it.
+/// Shows an output to every hook, until one blocks it. One that asks for a human does not keep the later ones from looking:
+/// what the human releases has been through them all.
 pub(crate) async fn run(
     hooks: &[Arc<dyn OutputHook>],
     call: &Snapshot,
     mut value: Value,
     trail: &mut Trail,
 ) -> Inspected {
+    let mut asked: Vec<(Asker, String)> = Vec::new();
     for hook in hooks {
         let component = hook.component();
         let name = component.name.clone();
@@ -54,8 +56,7 @@ pub(crate) async fn run(
             }
             Ok(HookVerdict::Escalate(reason)) => {
                 note("escalate", Vec::new());
-                let hook = Asker { name, digest: component.digest.clone() };
-                return Inspected::Withhold { reason: printable(&reason, 512), hook, value };
+                asked.push((Asker { name, digest: component.digest.clone() }, printable(&reason, 512)));
             }
             Err(fault) => {
                 note("error", Vec::new());
@@ -64,5 +65,8 @@ pub(crate) async fn run(
             }
         }
     }
-    Inspected::Release(value)
+    match asked.first().map(|(_, reason)| reason.clone()) {
+        None => Inspected::Release(value),
+        Some(reason) => Inspected::Withhold { by: asked.into_iter().map(|(asker, _)| asker).collect(), reason, value },
+    }
 }

@@ -47,9 +47,9 @@ pub(crate) struct Ending {
     pub(crate) effect: Effect,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) output: Option<Output>,
-    /// What a hook withheld until a human releases it, and who that was.
+    /// What hooks withheld until a human releases it, and which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) withheld: Option<(Asker, Output)>,
+    pub(crate) withheld: Option<(Vec<Asker>, Output)>,
     #[serde(skip)]
     pub(crate) elicitations: Vec<Elicitation>,
     /// Where its operation ends.
@@ -139,9 +139,10 @@ impl Ending {
         let (ending, delivery) = match inspected {
             Inspected::Release(value) => (Self::passed(Some(Output { value, format })), Delivery::Deliver),
             Inspected::Block(denial) => (Self::denied(&denial), Delivery::Block),
-            Inspected::Withhold { hook, reason, value } => {
-                let pending = Self::pending("hook.escalated", hook.name.clone(), reason);
-                (Self { withheld: Some((hook, Output { value, format })), ..pending }, Delivery::Withheld)
+            Inspected::Withhold { by, reason, value } => {
+                let first = by.first().map(|hook| hook.name.clone()).unwrap_or_default();
+                let pending = Self::pending("hook.escalated", first, reason);
+                (Self { withheld: Some((by, Output { value, format })), ..pending }, Delivery::Withheld)
             }
         };
         Self { effect: Effect::Executed, terminal: State::Completed, delivery: Some(delivery), ..ending }

@@ -8,7 +8,6 @@ use crate::capability::{CapabilityToken, Constraint, Grant, Unmet};
 use crate::denial::Denial;
 use crate::facts::Fact;
 use crate::ledger::{Ledger, LedgerError, NonceKey};
-use crate::money::Money;
 use crate::reservation::RuntimeReservation;
 
 /// How many verified tokens are remembered.
@@ -102,12 +101,6 @@ pub(crate) fn satisfies(grant: &Grant, call: &Call, facts: &[Fact], now: u64) ->
     let unmet = |unmet: Unmet| Denial::Constraint(unmet.to_string());
     grant.constraints.iter().try_for_each(|c| c.admit(&call.arguments, facts)).map_err(unmet)?;
     Ok(proof)
-}
-
-/// What a call under this grant may cost without a human's approval.
-pub(crate) fn approval_above(grant: &Grant) -> Option<Money> {
-    let amounts = grant.constraints.iter().filter_map(Constraint::approval_above);
-    amounts.min_by_key(|amount| amount.units)
 }
 
 /// The digest that the output of a call under this grant must have.

@@ -561,3 +561,54 @@ async fn a_caller_that_is_an_approver_does_not_approve_itself() {
     let refused = listed.decide(&forged).await.unwrap_err();
     assert_eq!(refused, "approval rejected: a caller does not approve its own calls");
 }
+
+/// A hook that asks for a human does not keep a later one from looking at what the human will release.
+#[tokio::test]
+async fn what_is_released_has_been_through_every_hook_and_is_what_the_grant_fixes() {
+    let asks = || Arc::new(NativeHook::new("look", Ok(HookVerdict::Escalate("see this".to_owned()))));
+    let later = |verdict| Arc::new(NativeHook::new("later", Ok(verdict)));
+    let what = vec![chio_host_kernel::ports::Removal { kind: "password".to_owned(), count: 1 }];
+    let redact = HookVerdict::Redact { value: json!({ "did": "[gone]" }), what };
+    let world = World::of(FixtureBuilder::default().native_hook(asks()).native_hook(later(redact)));
+    world.ask("request").await;
+    assert_eq!(world.waiting().output, Some(json!({ "did": "[gone]" })));
+    world.decide(&world.sign(ApprovalDecision::Approved, |_| ())).await.unwrap();
+    assert_eq!(world.ask("request").await.output.unwrap().value, json!({ "did": "[gone]" }));
+
+    let block = HookVerdict::Block("not that".to_owned());
+    let world = World::of(FixtureBuilder::default().native_hook(asks()).native_hook(later(block)));
+    let blocked = world.ask("request").await;
+    assert_eq!((blocked.decision().verdict(), blocked.code.as_deref()), ("deny", Some("hook.blocked")));
+
+    let world = escalating(TestLedger::new());
+    let digest = Constraint::output_digest(&"00".repeat(32));
+    let token = world.host.token(vec![Grant { constraints: vec![digest], ..grant("host", "bash") }]);
+    let other = world.host.run(&token, "host", "bash", json!({ "command": "ls" })).await;
+    assert_eq!((other.decision().verdict(), other.code.as_deref()), ("deny", Some("output.digest")));
+    assert!(world.host.kernel.waiting_approvals().unwrap().is_empty());
+}
+
+/// Of several amounts each has to let the call pass.
+#[tokio::test]
+async fn an_amount_in_another_currency_lets_nothing_pass() {
+    let above = |units: u64, currency: &str| Constraint {
+        kind: "require_approval_above".into(),
+        value: json!({ "units": units, "currency": currency }),
+    };
+    let world = World::of(FixtureBuilder::default().settings(|settings| {
+        let currency = serde_json::from_value(json!("USD")).unwrap();
+        let price = chio_host_kernel::Price { per_call: 5, per_million_fuel: 0, max_reported: None, currency };
+        settings.prices.insert("host".to_owned(), price);
+    }));
+    let total = Some(serde_json::from_value(json!({ "units": 100, "currency": "USD" })).unwrap());
+    let ask = |constraints: Vec<Constraint>| {
+        let token =
+            world.host.token(vec![Grant { constraints, max_total_cost: total.clone(), ..grant("host", "bash") }]);
+        world.host.call(&token, "host", "bash", json!({}))
+    };
+    let passes = world.host.evaluate(&ask(vec![above(5, "USD"), above(6, "USD")])).await;
+    assert_eq!(passes.decision().verdict(), "allow", "{}", reason(&passes));
+    for amounts in [vec![above(5, "USD"), above(9, "EUR")], vec![above(9, "EUR"), above(4, "USD")]] {
+        assert_eq!(world.host.evaluate(&ask(amounts)).await.decision().verdict(), "pending");
+    }
+}
