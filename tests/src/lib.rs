@@ -5,6 +5,7 @@ pub mod hostile;
 pub mod invariants;
 pub mod ledgers;
 pub mod native;
+pub mod polling;
 pub mod rail;
 
 pub use fixture::{Fixture, FixtureBuilder, TestClock, grant};

@@ -1,10 +1,19 @@
-//! Budgets: what a call takes of its own grant, and of every grant that this one was derived from.
+//! Budgets: what a call takes of its own grant and of every grant that this one was derived from, and who pays for it.
 
+use crate::approval::Asker;
 use crate::call::Call;
-use crate::canonical::printable;
-use crate::capability::Grant;
+use crate::canonical::{self, printable};
+use crate::capability::{Constraint, Grant};
 use crate::denial::Denial;
-use crate::ledger::{BudgetLease, Claim, CounterKey, Ledger, LedgerError};
+use crate::evaluate::{Admitted, Stopped};
+use crate::guards;
+use crate::kernel::{AccountSettings, Kernel};
+use crate::ledger::{BudgetLease, Charge, Claim, CounterKey, Ledger, LedgerError, Refused};
+use crate::money::Money;
+use crate::trail::Trail;
+
+/// Who asks where a constraint of the capability does.
+const CAPABILITY: &str = "capability";
 
 /// The grant that decides the call at one hop of its capability's chain.
 struct Level<'c> {
@@ -126,4 +135,75 @@ impl Level<'_> {
         });
         invocations.into_iter().chain(cost)
     }
+}
+
+impl Kernel {
+    /// Whether the hold of a check's call could be paid for now.
+    pub(crate) fn could_pay(&self, call: &Call, admitted: &Admitted<'_>, trail: &mut Trail) -> Result<(), Stopped> {
+        let charge = self.charge(call, admitted)?;
+        let ledger = &self.books.ledgers.durable;
+        if let Some(counter) = admitted.budget.check(&**ledger, charge.as_ref().map(|charge| charge.amount.units))? {
+            return Err(exhausted(&counter, admitted, trail).into());
+        }
+        let Some(Charge { amount, account, .. }) = charge else { return Ok(()) };
+        if let Some(name) = account
+            && let Some(free) = ledger.account(&name)?.map(|account| account.free())
+            && free < amount.units
+        {
+            let (units, currency) = (amount.units, amount.currency.as_str().to_owned());
+            let short = Refused::Funds { account: name, free, amount: units, currency };
+            return Err(Denial::Account(short.to_string()).into());
+        }
+        Ok(())
+    }
+
+    /// The money that is set aside: from the account of the caller, or of the nearest of those who handed it the capability,
+    /// and under the grant's cap on all that it may spend. One of the two has to be there, or nobody pays.
+    pub(crate) fn charge(&self, call: &Call, admitted: &Admitted<'_>) -> Result<Option<Charge>, Denial> {
+        let Some(amount) = admitted.snapshot.exposure.clone() else { return Ok(None) };
+        let payer = self.payer(call, &amount);
+        // What a rail pays is not in the ledger.
+        let account = payer.filter(|account| account.rail.is_none()).map(|account| account.name.clone());
+        let cap = admitted.budget.cap(amount.units);
+        if payer.is_none() && cap.is_none() {
+            let currency = amount.currency.as_str();
+            return Err(Denial::Account(format!(
+                "nothing pays for the call: the caller has no account in {currency}, and the grant no total"
+            )));
+        }
+        Ok(Some(Charge { amount, account, cap }))
+    }
+
+    /// Whose account pays for the call.
+    pub(crate) fn payer(&self, call: &Call, amount: &Money) -> Option<&AccountSettings> {
+        let above = call.capability.ancestors().iter().rev().map(|token| token.body().subject.as_str());
+        let accounts = &self.books.settings.accounts;
+        std::iter::once(call.agent.as_str())
+            .chain(above)
+            .find_map(|subject| accounts.iter().find(|a| a.subject == subject && a.total.currency == amount.currency))
+    }
+}
+
+/// Whose counter ran out decides the reason.
+pub(crate) fn exhausted(counter: &CounterKey, admitted: &Admitted<'_>, trail: &mut Trail) -> Denial {
+    if let Some(guard) = guards::owner(counter) {
+        return guards::reservation_refused(guard, counter, trail);
+    }
+    let id = admitted.snapshot.capability_id.clone();
+    admitted.budget.exhausted(counter).unwrap_or(Denial::InvocationsExhausted { id })
+}
+
+/// The human whom the grant itself asks for, where the call may cost more than it lets pass.
+pub(crate) fn asks_for_amount(admitted: &Admitted<'_>) -> Option<(Asker, String)> {
+    let cost = admitted.snapshot.exposure.as_ref()?;
+    let lets_pass = |above: &Money| cost.currency == above.currency && cost.units <= above.units;
+    let mut amounts = admitted.grant.constraints.iter().filter_map(Constraint::approval_above);
+    let above = amounts.find(|above| !lets_pass(above))?;
+    let reason = format!("the call may cost {cost}, and more than {above} needs approval");
+    Some((Asker { name: CAPABILITY.to_owned(), digest: grant_hash(admitted.grant) }, reason))
+}
+
+/// SHA-256 of a grant's canonical JSON, lower-case hex.
+pub(crate) fn grant_hash(grant: &Grant) -> String {
+    canonical::hash(&serde_json::to_value(grant).expect("a grant is plain data"))
 }

@@ -5,11 +5,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::admission::{self, NotHeld, OpenOperation, PostAdmissionDropGuard, Wanted};
-use crate::approval::Asker;
-use crate::budget::Budget;
+use crate::budget::{Budget, asks_for_amount, exhausted};
 use crate::call::{Call, EffectClass, Mode, Snapshot};
 use crate::canonical;
-use crate::capability::{Constraint, Grant};
+use crate::capability::Grant;
 use crate::cost::{self, Cost};
 use crate::denial::Denial;
 use crate::draft::Draft;
@@ -17,9 +16,8 @@ use crate::facts;
 use crate::guards::{self, Judgement, Unjudged};
 use crate::hooks;
 use crate::in_flight::Turn;
-use crate::kernel::{AccountSettings, DurableAdmission, Kernel};
-use crate::ledger::{Charge, Claim, CounterKey, Durability, LedgerError, Mutation, NonceKey, Refused, RequestKey};
-use crate::money::Money;
+use crate::kernel::{DurableAdmission, Kernel};
+use crate::ledger::{Claim, Durability, LedgerError, Mutation, NonceKey, RequestKey};
 use crate::nested::{Nest, ParentCall, may_hand_on};
 use crate::nonce::NonceError;
 use crate::operation::{Admission, Binding, Delivery, Kind, NonceRef, Operation, Requirements, State};
@@ -34,14 +32,11 @@ use crate::verify;
 /// How many calls that waited too long one recorded call ends on its way.
 const EXPIRED_AT_ONCE: usize = 4;
 
-/// Who asks where a constraint of the capability does.
-const CAPABILITY: &str = "capability";
-
 /// A call whose capability lets it in.
 pub(crate) struct Admitted<'c> {
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) grant: &'c Grant,
-    budget: Budget<'c>,
+    pub(crate) budget: Budget<'c>,
     server: Arc<dyn ToolServer>,
     /// What keeps the proof of possession from being used again.
     proof: Option<NonceKey>,
@@ -403,50 +398,6 @@ impl Kernel {
         Ok(parks)
     }
 
-    /// Whether the hold of a check's call could be paid for now.
-    fn could_pay(&self, call: &Call, admitted: &Admitted<'_>, trail: &mut Trail) -> Result<(), Stopped> {
-        let charge = self.charge(call, admitted)?;
-        let ledger = &self.books.ledgers.durable;
-        if let Some(counter) = admitted.budget.check(&**ledger, charge.as_ref().map(|charge| charge.amount.units))? {
-            return Err(exhausted(&counter, admitted, trail).into());
-        }
-        let Some(Charge { amount, account, .. }) = charge else { return Ok(()) };
-        if let Some(name) = account
-            && let Some(free) = ledger.account(&name)?.map(|account| account.free())
-            && free < amount.units
-        {
-            let (units, currency) = (amount.units, amount.currency.as_str().to_owned());
-            let short = Refused::Funds { account: name, free, amount: units, currency };
-            return Err(Denial::Account(short.to_string()).into());
-        }
-        Ok(())
-    }
-
-    /// The money that is set aside: from the account of the caller, or of the nearest of those who handed it the capability,
-    /// and under the grant's cap on all that it may spend. One of the two has to be there, or nobody pays.
-    fn charge(&self, call: &Call, admitted: &Admitted<'_>) -> Result<Option<Charge>, Denial> {
-        let Some(amount) = admitted.snapshot.exposure.clone() else { return Ok(None) };
-        let payer = self.payer(call, &amount);
-        // What a rail pays is not in the ledger.
-        let account = payer.filter(|account| account.rail.is_none()).map(|account| account.name.clone());
-        let cap = admitted.budget.cap(amount.units);
-        if payer.is_none() && cap.is_none() {
-            let currency = amount.currency.as_str();
-            return Err(Denial::Account(format!(
-                "nothing pays for the call: the caller has no account in {currency}, and the grant no total"
-            )));
-        }
-        Ok(Some(Charge { amount, account, cap }))
-    }
-
-    fn payer(&self, call: &Call, amount: &Money) -> Option<&AccountSettings> {
-        let above = call.capability.ancestors().iter().rev().map(|token| token.body().subject.as_str());
-        let accounts = &self.books.settings.accounts;
-        std::iter::once(call.agent.as_str())
-            .chain(above)
-            .find_map(|subject| accounts.iter().find(|a| a.subject == subject && a.total.currency == amount.currency))
-    }
-
     /// Step 5: the commit, and the tool.
     async fn commit_and_dispatch(
         self: &Arc<Self>,
@@ -632,28 +583,4 @@ fn answer(receipt: crate::receipt::SignedReceipt, ending: Ending, call: &Call) -
     }
     let Ending { output, code, elicitations, .. } = ending;
     Response { output, code, elicitations, ..Response::of(receipt) }
-}
-
-/// Whose counter ran out decides the reason.
-fn exhausted(counter: &CounterKey, admitted: &Admitted<'_>, trail: &mut Trail) -> Denial {
-    if let Some(guard) = guards::owner(counter) {
-        return guards::reservation_refused(guard, counter, trail);
-    }
-    let id = admitted.snapshot.capability_id.clone();
-    admitted.budget.exhausted(counter).unwrap_or(Denial::InvocationsExhausted { id })
-}
-
-/// The human whom the grant itself asks for, where the call may cost more than it lets pass.
-fn asks_for_amount(admitted: &Admitted<'_>) -> Option<(Asker, String)> {
-    let cost = admitted.snapshot.exposure.as_ref()?;
-    let lets_pass = |above: &Money| cost.currency == above.currency && cost.units <= above.units;
-    let mut amounts = admitted.grant.constraints.iter().filter_map(Constraint::approval_above);
-    let above = amounts.find(|above| !lets_pass(above))?;
-    let reason = format!("the call may cost {cost}, and more than {above} needs approval");
-    Some((Asker { name: CAPABILITY.to_owned(), digest: grant_hash(admitted.grant) }, reason))
-}
-
-/// SHA-256 of a grant's canonical JSON, lower-case hex.
-pub(crate) fn grant_hash(grant: &Grant) -> String {
-    canonical::hash(&serde_json::to_value(grant).expect("a grant is plain data"))
 }

@@ -13,6 +13,7 @@ use chio_host_kernel::ports::{GuardDecision, HookVerdict, Verdict};
 use chio_host_kernel::response::{Origin, Response};
 use chio_host_kernel::{Decided, Settings, WaitingApproval};
 use chio_host_tests::invariants::{self, Known};
+use chio_host_tests::polling::poll_times;
 use chio_host_tests::{Fixture, FixtureBuilder, NativeGuard, NativeHook, NativeServer, TestLedger, grant};
 use serde_json::{Value, json};
 
@@ -455,9 +456,9 @@ async fn case_09_a_call_that_waits_for_a_human_is_dropped_at_every_poll() {
                 }
                 if stage == 1 {
                     let token = token.as_ref().unwrap();
-                    finished = drop_at(world.host.kernel.decide(ApprovalDecision::Approved, token), polls);
+                    finished = poll_times(world.host.kernel.decide(ApprovalDecision::Approved, token), polls).is_some();
                 } else {
-                    finished = drop_at(world.host.kernel.evaluate(&call), polls);
+                    finished = poll_times(world.host.kernel.evaluate(&call), polls).is_some();
                 }
                 world.host.settle().await;
                 world.holds();
@@ -482,18 +483,6 @@ async fn case_09_a_call_that_waits_for_a_human_is_dropped_at_every_poll() {
             }
         }
     }
-}
-
-/// Polls a future so many times and drops it; answers whether it was done by then.
-fn drop_at<F: Future>(future: F, polls: usize) -> bool {
-    let mut future = Box::pin(future);
-    for _ in 0..polls {
-        let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
-        if future.as_mut().poll(context).is_ready() {
-            return true;
-        }
-    }
-    false
 }
 
 #[tokio::test]

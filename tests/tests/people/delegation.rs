@@ -11,6 +11,7 @@ use chio_host_kernel::keys::Keypair;
 use chio_host_kernel::ledger::CounterKey;
 use chio_host_kernel::money::{Currency, Money};
 use chio_host_tests::invariants::{self, Known};
+use chio_host_tests::polling::{poll, poll_times};
 use chio_host_tests::{Fixture, FixtureBuilder, NativeServer, TestLedger, grant};
 use serde_json::{Value, json};
 
@@ -346,14 +347,6 @@ async fn case_03_a_share_is_kept_until_its_last_holder_leaves_and_a_sibling_cann
     holds(&host);
 }
 
-fn poll<F: Future>(future: &mut std::pin::Pin<Box<F>>) -> Option<F::Output> {
-    let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
-    match future.as_mut().poll(context) {
-        std::task::Poll::Ready(output) => Some(output),
-        std::task::Poll::Pending => None,
-    }
-}
-
 /// However a child's call is dropped, its parents' counters are what they were, or count a call that was dispatched.
 #[tokio::test]
 async fn case_02_a_share_goes_back_at_whatever_poll_the_call_is_dropped() {
@@ -361,13 +354,7 @@ async fn case_02_a_share_goes_back_at_whatever_poll_the_call_is_dropped() {
         let host = host(TestLedger::new());
         let tokens = chain(&host, 2);
         let call = call(&host, &tokens[2], "dropped");
-        let mut future = Box::pin(host.kernel.evaluate(&call));
-        for _ in 0..polls {
-            if poll(&mut future).is_some() {
-                break;
-            }
-        }
-        drop(future);
+        drop(poll_times(host.kernel.evaluate(&call), polls));
         host.settle().await;
         holds(&host);
         assert!(host.ledger.holds(9).unwrap().iter().all(|h| h.state != chio_host_kernel::ledger::HoldState::Held));

@@ -8,6 +8,7 @@ use chio_host_kernel::capability::{Grant, Operation};
 use chio_host_kernel::ledger::{CounterKey, Ledger};
 use chio_host_kernel::ports::{GuardDecision, Verdict};
 use chio_host_tests::invariants::{self, Known};
+use chio_host_tests::polling::{poll, poll_times};
 use chio_host_tests::{Fixture, FixtureBuilder, NativeGuard, NativeServer, TestLedger, grant};
 use serde_json::{Value, json};
 
@@ -154,16 +155,7 @@ async fn case_09_a_call_with_nested_ones_is_dropped_at_every_poll() {
             let host = builder(TestLedger::new(), class).build();
             let token = host.token(vec![grant("planner", "plan"), may("leaf", "read", &HANDED_ON)]);
             let call = host.call(&token, "planner", "plan", json!({}));
-            let mut future = Box::pin(host.kernel.evaluate(&call));
-            let mut done = false;
-            for _ in 0..polls {
-                let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
-                done |= future.as_mut().poll(context).is_ready();
-                if done {
-                    break;
-                }
-            }
-            drop(future);
+            let done = poll_times(host.kernel.evaluate(&call), polls).is_some();
             host.settle().await;
             holds(&host);
             let log = log(&host);
@@ -188,8 +180,7 @@ async fn a_killed_parent_leaves_durable_children_on_the_log() {
     let mut future = Box::pin(host.kernel.evaluate(&call));
     // Until the first child has logged its receipt.
     while ledger.log(0, 9).unwrap().is_empty() {
-        let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
-        assert!(future.as_mut().poll(context).is_pending());
+        assert!(poll(&mut future).is_none());
     }
     std::mem::forget(future);
     // The process is gone; another one recovers.

@@ -9,6 +9,7 @@ use chio_host_kernel::money::{Currency, Money};
 use chio_host_kernel::response::Response;
 use chio_host_kernel::{AccountSettings, Price, Resolution};
 use chio_host_tests::invariants::{self, Known};
+use chio_host_tests::polling::{poll_times, poll_up_to};
 use chio_host_tests::rail::{Entry, Mood, TestRail};
 use chio_host_tests::{Fixture, FixtureBuilder, NativeServer, TestLedger, fixture, grant};
 use serde_json::json;
@@ -180,16 +181,7 @@ async fn case_09_a_paid_call_is_dropped_at_every_poll() {
     loop {
         let world = World::fresh();
         let call = world.call();
-        let mut future = Box::pin(world.host.kernel.evaluate(&call));
-        let mut done = false;
-        for _ in 0..polls {
-            let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
-            done |= future.as_mut().poll(context).is_ready();
-            if done {
-                break;
-            }
-        }
-        drop(future);
+        let done = poll_times(world.host.kernel.evaluate(&call), polls).is_some();
         world.host.settle().await;
         world.holds();
         let frozen = world.host.ledger.holds(9).unwrap().len();
@@ -215,14 +207,7 @@ async fn case_11_a_paid_call_is_killed_at_every_poll() {
             let world = World::new(ledger.clone(), rail.clone());
             let call = world.call();
             let mut future = Box::pin(world.host.kernel.evaluate(&call));
-            let mut done = false;
-            for _ in 0..polls {
-                let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
-                done |= future.as_mut().poll(context).is_ready();
-                if done {
-                    break;
-                }
-            }
+            let done = poll_up_to(&mut future, polls).is_some();
             std::mem::forget(future);
             let again = World::new(ledger.killed(kept), rail.clone());
             let again = World { token: world.token.clone(), ..again };
@@ -250,10 +235,7 @@ async fn case_15_a_payment_waits_for_a_host_that_has_its_rail() {
     let world = World::stopping(ledger.clone(), rail.clone(), Failpoints::new(stops));
     let call = world.call();
     let mut future = Box::pin(world.host.kernel.evaluate(&call));
-    for _ in 0..20 {
-        let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
-        assert!(future.as_mut().poll(context).is_pending());
-    }
+    assert!(poll_up_to(&mut future, 20).is_none());
     std::mem::forget(future);
     let killed = ledger.killed(255);
     let without = FixtureBuilder::default().ledger(killed.clone()).build();

@@ -1,10 +1,8 @@
 //! A host whose calls use everything that can be left behind: a guard with a reservation, an invocation slot, money, a
 //! single-use id, a tool with effects, a hook. Each of them waits, so that there is something to interrupt.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Waker};
 
 use chio_host_kernel::call::{Call, EffectClass, RequestId};
 use chio_host_kernel::capability::{CapabilityToken, Grant};
@@ -14,6 +12,7 @@ use chio_host_kernel::ports::{GuardDecision, HookVerdict, Reservation, Verdict};
 use chio_host_kernel::reservation::{ReservationKind, RuntimeReservation};
 use chio_host_kernel::{AccountSettings, Price, Settings};
 use chio_host_tests::invariants::{self, Known, Seen};
+pub(crate) use chio_host_tests::polling::poll_times;
 use chio_host_tests::{Fixture, FixtureBuilder, NativeGuard, NativeHook, NativeServer, fixture, grant};
 use serde_json::json;
 
@@ -123,15 +122,4 @@ impl World {
         let account = self.host.ledger.account("agent").unwrap().unwrap();
         (account.captured, account.held)
     }
-}
-
-/// Polls a future so many times, and drops it. Answers with its output if it came to that.
-pub(crate) fn poll_times<F: Future>(future: F, times: usize) -> Option<F::Output> {
-    let mut future = pin!(future);
-    for _ in 0..times {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return Some(output);
-        }
-    }
-    None
 }

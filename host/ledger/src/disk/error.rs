@@ -27,6 +27,20 @@ pub enum OpenError {
         /// The newest that this build reads.
         supported: u32,
     },
+    /// It was written by an older build.
+    #[error(
+        "the ledger in {} has format {found}, and this build reads format {supported}; export its receipts with the build that \
+         wrote it, and begin a new one",
+        path.display()
+    )]
+    Older {
+        /// The ledger's folder.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The one that this build reads.
+        supported: u32,
+    },
     /// It is not what was written. Nothing was repaired and nothing was reset.
     #[error("the ledger is damaged: {}: {why}; restore the whole folder from a backup", path.display())]
     Damaged {

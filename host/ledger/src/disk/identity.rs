@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The format that this build writes. It reads no newer one.
-pub(super) const FORMAT: u32 = 1;
+/// The format that this build writes, and the only one that it reads. In 1, rows stood under the hashes of ids.
+pub(super) const FORMAT: u32 = 2;
 
 /// Written once, when the ledger is created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

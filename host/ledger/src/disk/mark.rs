@@ -58,7 +58,7 @@ impl MarkFile {
     }
 
     /// # Errors
-    /// It is of a newer format, or not what was written.
+    /// It is of another format, or not what was written.
     pub(super) fn read(&mut self, ledger: &Path) -> Result<Mark, OpenError> {
         let mut text = String::new();
         self.file.rewind().and_then(|()| self.file.read_to_string(&mut text)).map_err(|e| match e.kind() {
@@ -66,8 +66,15 @@ impl MarkFile {
             _ => OpenError::io(&self.path, e),
         })?;
         let format = text.lines().next().and_then(|line| line.strip_prefix("chio-host-ledger ")?.parse().ok());
-        if let Some(found) = format.filter(|f| *f > FORMAT) {
-            return Err(OpenError::Newer { path: ledger.to_owned(), found, supported: FORMAT });
+        let path = || ledger.to_owned();
+        match format {
+            Some(found) if found > FORMAT => {
+                return Err(OpenError::Newer { path: path(), found, supported: FORMAT });
+            }
+            Some(found) if found < FORMAT => {
+                return Err(OpenError::Older { path: path(), found, supported: FORMAT });
+            }
+            _ => {}
         }
         Mark::from_text(&text).ok_or_else(|| OpenError::damaged(&self.path, "it is not what was written"))
     }

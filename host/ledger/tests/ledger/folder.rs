@@ -70,14 +70,20 @@ fn an_interrupted_creation_begins_anew() {
 }
 
 #[test]
-fn a_newer_format_is_refused() {
+fn another_format_is_refused() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("ledger");
     SledLedger::open(&path).unwrap().close().unwrap();
     let mark = path.join("mark");
     let text = fs::read_to_string(&mark).unwrap();
-    fs::write(&mark, text.replace("chio-host-ledger 1\n", "chio-host-ledger 12\n")).unwrap();
-    let error = SledLedger::open(&path).unwrap_err();
-    assert!(matches!(error, OpenError::Newer { found: 12, supported: 1, .. }), "{error}");
-    assert!(error.to_string().contains("a newer build is needed"), "{error}");
+    let of = |format: u32| {
+        fs::write(&mark, text.replace("chio-host-ledger 2\n", &format!("chio-host-ledger {format}\n"))).unwrap();
+        SledLedger::open(&path).unwrap_err()
+    };
+    let newer = of(12);
+    assert!(matches!(newer, OpenError::Newer { found: 12, supported: 2, .. }), "{newer}");
+    assert!(newer.to_string().contains("a newer build is needed"), "{newer}");
+    let older = of(1);
+    assert!(matches!(older, OpenError::Older { found: 1, supported: 2, .. }), "{older}");
+    assert!(older.to_string().contains("with the build that wrote it"), "{older}");
 }
