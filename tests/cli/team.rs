@@ -128,6 +128,7 @@ fn an_agent_cannot_approve_itself_read_a_key_or_change_the_policy() {
         "/workspace/keys/agent.key",
         "/workspace/keys/kernel.key",
         "/workspace/state/ledger/store/db",
+        "/workspace/state/ledger/journal/0000000001.journal",
         "/workspace/up/approver.key",
         "/etc/passwd",
         "/proc/self/environ",

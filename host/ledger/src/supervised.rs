@@ -14,6 +14,7 @@ use chio_host_kernel::reservation::RuntimeReservation;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use crate::disk::written_last;
 use crate::{OpenError, Options, SledLedger};
 
 /// How long to wait before a folder that cannot be opened is tried again: the first time, and at most.
@@ -92,7 +93,7 @@ impl SupervisedLedger {
     async fn reopen(&self) -> Result<(), OpenError> {
         let (path, options) = (self.path.clone(), self.options.clone());
         let opened = tokio::task::spawn_blocking(move || {
-            forget_cached(&path.join("store").join("db"));
+            written_last(&path).iter().for_each(|file| forget_cached(file));
             SledLedger::open_with(path, &options)
         })
         .await;

@@ -31,6 +31,12 @@ pub(super) trait Disk: Send + 'static {
 
     /// Remembers how much is on the disk now.
     fn mark(&mut self) -> Result<(), String>;
+
+    /// After a round that did not fail, once whoever waited was woken: what needs doing now and then.
+    fn rest(&mut self);
+
+    /// After the last round.
+    fn close(&mut self);
 }
 
 type Outcome = Result<(), LedgerError>;
@@ -94,12 +100,18 @@ impl<D: Disk> Round<D> {
             let waiting = gather(first, queue, expected);
             expected = waiting.len().min(self.calls.under_way().div_ceil(2));
             let outcome = self.complete();
+            let is_on_disk = outcome.is_ok();
             for caller in waiting {
                 // One that no longer waits is no reason to stop.
                 drop(caller.send(outcome.clone()));
             }
+            if is_on_disk {
+                self.disk.rest();
+            }
         }
         let outcome = self.complete();
+        self.disk.close();
+        let outcome = outcome.and_then(|()| self.health.check());
         // The last of the database goes with it, on this thread, because sled writes when it is dropped.
         match contain(move || drop(self)) {
             Ok(()) => outcome,
@@ -175,6 +187,10 @@ mod tests {
         fn mark(&mut self) -> Result<(), String> {
             self.step("mark")
         }
+
+        fn rest(&mut self) {}
+
+        fn close(&mut self) {}
     }
 
     struct Test {

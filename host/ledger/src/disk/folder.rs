@@ -2,7 +2,8 @@
 //!
 //! | name | what |
 //! |---|---|
-//! | `store/` | sled's own files: `db`, `conf`, snapshots |
+//! | `journal/` | everything, in order: see [`journal`](super::journal) |
+//! | `store/` | the index over it, sled's own files: `db`, `conf`, snapshots |
 //! | `mark` | how much of it was on the disk when last synced, see [`Mark`](super::mark::Mark) |
 //! | `lock`, `holder` | the lock, and the process id of whoever has it |
 //! | `creating` | there while the ledger is being created: what is beside it was never used |
@@ -39,6 +40,10 @@ impl Folder {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(super) fn journal(&self) -> PathBuf {
+        self.path.join("journal")
     }
 
     pub(super) fn store(&self) -> PathBuf {
@@ -79,8 +84,8 @@ impl Folder {
         if self.creating().exists() {
             return Ok(true);
         }
-        if self.mark().exists() || self.store().exists() {
-            for part in [self.mark(), self.store(), self.db(), self.conf()] {
+        if self.mark().exists() || self.store().exists() || self.journal().exists() {
+            for part in [self.mark(), self.journal(), self.store(), self.db(), self.conf()] {
                 if !part.exists() {
                     return Err(OpenError::damaged(&part, "it is missing"));
                 }
@@ -116,7 +121,7 @@ pub(super) fn sync_folder(path: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-fn create_private(path: &Path) -> io::Result<()> {
+pub(super) fn create_private(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The format that this build writes, and the only one that it reads. In 1, rows stood under the hashes of ids.
-pub(super) const FORMAT: u32 = 2;
+/// The format that this build writes, and the only one that it reads. In 1, rows stood under the hashes of ids; in 2,
+/// they all stood in sled.
+pub(super) const FORMAT: u32 = 3;
 
 /// Written once, when the ledger is created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 //! | tag | key | value |
 //! |---|---|---|
 //! | `i` | | [`Identity`](super::identity::Identity): format and ledger id |
+//! | `j` | | how far of the [journal](super::journal) sled has; in sled alone |
 //! | `h` | | [`Head`](super::head::Head): lease epoch, applied transitions, and how far each count is |
 //! | `o` | hash of an operation id | the operation's number |
 //! | `O` | operation's number | the operation |
@@ -24,7 +25,6 @@
 //! | `w` | | how many marks there are, and which are gone |
 //! | `s` | kind, caller and id of a reservation | the operation that holds it |
 //! | `v` | capability id | when it was revoked |
-//! | `x` | another row's key, part number | a part of that row's value |
 //!
 //! **What grows with every call stands in order of time**, under numbers that count from 0, so that a call only touches
 //! pages that the calls just before it touched, however large the ledger is. Ids are as good as random. A row under one
@@ -47,6 +47,7 @@ const MAX_PLAIN: usize = 160;
 const INDEX_HASH: usize = 20;
 
 pub(super) const IDENTITY: &[u8] = b"i";
+pub(super) const POSITION: &[u8] = b"j";
 pub(super) const HEAD: &[u8] = b"h";
 pub(super) const NONCE_MARKS: &[u8] = b"w";
 /// With what every key of [`hold`] begins.
@@ -168,10 +169,6 @@ pub(super) fn revocation(capability_id: &str) -> Vec<u8> {
     point(b'v', &[capability_id])
 }
 
-pub(super) fn part(of: &[u8], number: u32) -> Vec<u8> {
-    [b"x", of, &number.to_be_bytes()[..]].concat()
-}
-
 fn numbered(tag: u8, number: u64) -> Vec<u8> {
     [&[tag], &number.to_be_bytes()[..]].concat()
 }
@@ -234,8 +231,6 @@ mod tests {
             replay(0),
             log(0),
             log(1),
-            part(&log(0), 0),
-            part(&log(0), 1),
         ];
         assert!(keys.iter().all(|k| k.len() <= MAX_PLAIN));
         assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), keys.len());

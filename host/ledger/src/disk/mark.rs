@@ -1,7 +1,7 @@
 //! The mark: how much of the ledger was on the disk when it was last synced.
 //!
-//! sled takes a data file that was cut short for one that was not written further, and goes on from there. So what was
-//! synced is also noted beside it. The note is written after each sync and not synced itself: it is never ahead of the
+//! A file that was cut short looks like one that was not written further, to sled and in the journal. So what was synced is
+//! also noted beside them. The note is written after each sync and not synced itself: it is never ahead of the
 //! data, and only a power cut can leave it behind.
 
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! The ledger on disk, in an embedded sled database.
+//! The ledger on disk: a journal, and sled as the index over it.
 
 mod calls;
 mod contain;
@@ -11,16 +11,18 @@ mod head;
 mod health;
 mod holder;
 mod identity;
+mod journal;
 mod keys;
 mod mark;
 mod open;
 mod pending;
 mod rows;
 mod store;
+mod stored;
 mod values;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chio_host_kernel::failpoint::Failpoints;
@@ -42,27 +44,42 @@ use self::store::{MAX_PENDING, Store};
 use self::values::Pairs as _;
 use crate::NONCE_LIMIT;
 
+/// The files of a ledger that may hold what was written and never reached the disk.
+pub(crate) fn written_last(ledger: &Path) -> Vec<PathBuf> {
+    let index = ledger.join("store").join("db");
+    journal::newest_files(&ledger.join("journal")).unwrap_or_default().into_iter().chain([index]).collect()
+}
+
 /// How a ledger on disk is opened, where the defaults do not do.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The most nonce marks that are kept at one time.
     pub nonce_limit: u64,
-    /// Where a test stops the sync thread: `ledger.flushed`, between the flush and the sync. In builds with debug assertions
+    /// How many rows gather in the journal before the index is told of them.
+    pub checkpoint_rows: usize,
+    /// How long a segment of the journal gets before the next begins, in bytes.
+    pub segment_bytes: u64,
+    /// Where a test stops the sync thread: `ledger.flushed`, between a frame and its sync. In builds with debug assertions
     /// alone.
     pub failpoints: Failpoints,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { nonce_limit: NONCE_LIMIT, failpoints: Failpoints::default() }
+        Self {
+            nonce_limit: NONCE_LIMIT,
+            checkpoint_rows: 16_384,
+            segment_bytes: 128 << 20,
+            failpoints: Failpoints::default(),
+        }
     }
 }
 
-/// The durable ledger of one host: a private folder with a sled database.
+/// The durable ledger of one host: a private folder with a journal, and a sled database as the index over it.
 ///
-/// Applies gather in memory, in order. A single thread takes all that has gathered into one sled batch, flushes sled and
-/// syncs its data file, and wakes everyone who was waiting for it. A buffered apply does not wait, unless more than
-/// 4,096 rows have gathered. Opening takes the next lease epoch and is refused while another process has the folder open.
+/// Applies gather in memory, in order. A single thread appends all that has gathered to the journal as one frame, syncs
+/// it, and wakes everyone who was waiting for it. A buffered apply does not wait, unless more than 4,096 rows or 16 MiB have
+/// gathered. Opening takes the next lease epoch and is refused while another process has the folder open.
 ///
 /// **It fails closed.** After the first storage error every apply and every read answers [`LedgerError::Unavailable`]
 /// until the ledger is opened again: [`close`](Self::close) it and [`open`](Self::open) it anew, under a new epoch, and
@@ -99,7 +116,7 @@ impl SledLedger {
         Ok(Self { store, flusher })
     }
 
-    /// How often the data file was synced for those who waited.
+    /// How often the journal was synced for those who waited.
     #[must_use]
     pub fn syncs(&self) -> u64 {
         self.flusher.rounds()
@@ -139,7 +156,7 @@ impl SledLedger {
         key: impl Fn(u64) -> Vec<u8>,
     ) -> Result<Option<Vec<u8>>, LedgerError> {
         self.store.read(|rows| match values::read_number(&rows, &keys::operation_number(operation))? {
-            Some(number) => values::read(&rows, &key(number)),
+            Some(number) => Ok(rows.row(&key(number))?.map(|bytes| bytes.to_vec())),
             None => Ok(None),
         })
     }
@@ -174,7 +191,7 @@ impl Ledger for SledLedger {
             // Counted until it has waited, or is dropped: a call that waits for its last sync is under way too.
             let _ends = self.flusher.calls.follow(&transition);
             drop(transition);
-            if durability == Durability::Synced || waiting > MAX_PENDING {
+            if durability == Durability::Synced || waiting.is_over(MAX_PENDING) {
                 self.flusher.synced().await?;
             }
             Ok(applied)
@@ -276,7 +293,7 @@ impl Ledger for SledLedger {
 
     fn replay_record(&self, receipt_id: &str) -> Result<Option<Vec<u8>>, LedgerError> {
         self.store.read(|rows| match values::read_number(&rows, &keys::receipt_seq(receipt_id))? {
-            Some(seq) => values::read(&rows, &keys::replay(seq)),
+            Some(seq) => Ok(rows.row(&keys::replay(seq))?.map(|bytes| bytes.to_vec())),
             None => Ok(None),
         })
     }
@@ -321,7 +338,7 @@ mod tests {
         Builder::new_current_thread().build().unwrap().block_on(apply)
     }
 
-    /// The data file's handle is replaced by one that cannot be synced (`fdatasync(2)` of a pipe is EINVAL). Only a
+    /// The journal's handle is replaced by one that cannot be synced (`fdatasync(2)` of a pipe is EINVAL). Only a
     /// ledger that really asks the system for a data sync, and believes the answer, notices.
     #[test]
     fn an_apply_waits_for_a_data_sync_and_fails_closed_without_it() {
@@ -333,7 +350,7 @@ mod tests {
 
         let mut data = open::open(&path, &Options::default()).unwrap();
         let (pipe, _other_end) = std::io::pipe().unwrap();
-        data.file = File::from(OwnedFd::from(pipe));
+        data.journal.file = File::from(OwnedFd::from(pipe));
         let ledger = SledLedger::start(data).unwrap();
         let refused = revoke(&ledger, "during").unwrap_err();
         assert!(matches!(&refused, LedgerError::Unavailable(why) if why.contains("opened again")), "{refused}");

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use sled::Db;
+use sled::{Batch, Db};
 use uuid::Uuid;
 
 use super::Options;
@@ -19,11 +19,14 @@ use super::folder::{self, Folder};
 use super::head::Head;
 use super::holder::{self, Lock};
 use super::identity::{FORMAT, Identity};
+use super::journal::{self, Position, Reader, Writer};
 use super::keys;
 use super::mark::{Mark, MarkFile};
-use super::pending::{Changes, to_batch};
+use super::pending::Pending;
 use super::rows;
-use super::store::Store;
+use super::store::{Opened, Store};
+use super::stored::Stored;
+use super::values::Pairs as _;
 
 /// sled's page cache, in bytes. It does not grow with the ledger.
 const CACHE: u64 = 64 << 20;
@@ -40,20 +43,33 @@ pub(super) fn open(path: &Path, options: &Options) -> Result<Data, OpenError> {
     let mut mark_file = MarkFile::open(&folder.mark())?;
     let mark = mark_file.read(folder.path())?;
     let db = open_sled(&folder)?;
-    let head = match contain(|| check(&db, &mark)).unwrap_or_else(|panic| Err(format!("sled panicked: {panic}"))) {
-        Ok(head) => head,
+    let read =
+        contain(|| read(&folder, db.clone(), &mark)).unwrap_or_else(|panic| Err(format!("sled panicked: {panic}")));
+    let (opened, end) = match read {
+        Ok(read) => read,
         Err(why) => {
             let_go(db);
-            return Err(OpenError::damaged(&folder.store(), why));
+            return Err(OpenError::damaged(folder.path(), why));
         }
     };
-    let epoch = head.epoch + 1;
-    let store = Arc::new(Store::new(db, lock, folder.store(), mark.identity.id.clone(), head, options.nonce_limit));
+    drop(db);
+    let epoch = opened.head.epoch + 1;
+    let id = &mark.identity.id;
+    let journal = Writer::open(&folder.journal(), id, end, options.segment_bytes)?;
+    let store = Arc::new(Store::new(opened, lock, folder.store(), id.clone(), options.nonce_limit));
     store.take_epoch(epoch);
     let path = folder.db();
-    let file = OpenOptions::new().read(true).write(true).open(&path).map_err(|e| OpenError::io(&path, e))?;
-    let failpoints = options.failpoints.clone();
-    let mut data = Data { store, file, mark_file, mark: Mark { epoch, ..mark }, failpoints };
+    let index = OpenOptions::new().read(true).write(true).open(&path).map_err(|e| OpenError::io(&path, e))?;
+    let mut data = Data {
+        store,
+        journal,
+        index: Arc::new(index),
+        mark_file,
+        mark: Mark { epoch, ..mark },
+        failpoints: options.failpoints.clone(),
+        checkpoint_rows: options.checkpoint_rows,
+        checkpoint: None,
+    };
     let synced = contain(|| {
         data.flush()?;
         data.sync()?;
@@ -78,13 +94,17 @@ fn create(folder: &Folder) -> Result<(), OpenError> {
     let (creating, store) = (folder.creating(), folder.store());
     folder::open_private(&creating)?;
     folder::sync_folder(folder.path())?;
-    if store.exists() {
-        fs::remove_dir_all(&store).map_err(|e| OpenError::io(&store, e))?;
+    for part in [&store, &folder.journal()] {
+        if part.exists() {
+            fs::remove_dir_all(part).map_err(|e| OpenError::io(part, e))?;
+        }
     }
     if folder.mark().exists() {
         fs::remove_file(folder.mark()).map_err(|e| OpenError::io(&folder.mark(), e))?;
     }
     let identity = Identity { format: FORMAT, id: Uuid::now_v7().to_string() };
+    folder::create_private(&folder.journal()).map_err(|e| OpenError::io(&folder.journal(), e))?;
+    Writer::create(&folder.journal(), &identity.id)?;
     let db = open_sled(folder)?;
     let failed = |why: String| OpenError::io(&store, std::io::Error::other(why));
     contain(|| write_identity(&db, &identity)).and_then(|outcome| outcome).map_err(failed)?;
@@ -108,32 +128,51 @@ fn create(folder: &Folder) -> Result<(), OpenError> {
 
 fn write_identity(db: &Db, identity: &Identity) -> Result<(), String> {
     let bytes = serde_json::to_vec(identity).map_err(|e| e.to_string())?;
-    let mut rows = Changes::new();
-    rows.insert(keys::IDENTITY.to_vec(), Some(bytes.into()));
-    rows.insert(keys::HEAD.to_vec(), Some(Head::default().to_row().into()));
-    db.apply_batch(to_batch(&rows)).and_then(|()| db.flush()).map(drop).map_err(|e| e.to_string())
+    let mut rows = Batch::default();
+    for (key, value) in [
+        (keys::IDENTITY, bytes),
+        (keys::HEAD, Head::default().to_row()),
+        (keys::POSITION, Position::beginning(&identity.id).to_row()),
+    ] {
+        rows.insert(key, Stored::Here(&value).to_row());
+    }
+    db.apply_batch(rows).and_then(|()| db.flush()).map(drop).map_err(|e| e.to_string())
 }
 
-/// Checks that the database is the mark's, and holds at least what the mark says was synced.
-fn check(db: &Db, mark: &Mark) -> Result<Head, String> {
-    let Some(row) = db.get(keys::IDENTITY).map_err(|e| e.to_string())? else {
+/// Reads what the journal holds beyond sled, and checks that both are the mark's and hold at least what it says was synced.
+fn read(folder: &Folder, db: Db, mark: &Mark) -> Result<(Opened, Position), String> {
+    let (journal, pending) = (Reader::new(folder.journal()), Pending::default());
+    let mut opened = Opened { db, journal, pending, head: Head::default() };
+    let row = |key| opened.current().row(key).map_err(|halt| halt.to_string());
+    let (Some(identity), Some(position)) = (row(keys::IDENTITY)?, row(keys::POSITION)?) else {
         return Err("what was written at its creation is gone: it was truncated or replaced".to_owned());
     };
-    let identity: Identity = serde_json::from_slice(&row).map_err(|e| format!("its identity: {e}"))?;
+    let identity: Identity = serde_json::from_slice(&identity).map_err(|e| format!("its identity: {e}"))?;
     if identity != mark.identity {
         return Err(format!("it is ledger {}, and the mark beside it is of ledger {}", identity.id, mark.identity.id));
     }
-    let head = Head::read(&**db).map_err(|halt| halt.to_string())?;
+    let position = Position::from_row(&position).ok_or("it does not say how far it is")?;
+    opened.head = Head::read(&opened.current()).map_err(|halt| halt.to_string())?;
+    let end = journal::replay(&folder.journal(), &identity.id, position, |rows| {
+        opened.pending.replay(rows);
+        let head = Head::read(&opened.current()).map_err(|halt| halt.to_string())?;
+        if head.applied <= opened.head.applied {
+            return Err(format!("change {} follows change {} in the journal", head.applied, opened.head.applied));
+        }
+        opened.head = head;
+        Ok(())
+    })?;
+    let head = opened.head;
     if head.epoch < mark.epoch || head.applied < mark.synced {
         let (synced, there) = (mark.synced, head.applied);
         return Err(format!("{synced} changes were on the disk, and {there} are left: it was truncated or replaced"));
     }
     if let Some(last) = head.log_length.checked_sub(1) {
-        rows::read::<serde_json::Value>(&**db, &keys::log(last))
+        rows::read::<serde_json::Value>(&opened.current(), &keys::log(last))
             .map_err(|halt| halt.to_string())?
             .ok_or_else(|| format!("its log ends before entry {last}"))?;
     }
-    Ok(head)
+    Ok((opened, end))
 }
 
 /// Opens sled, whose own lock comes second: it finds whoever reaches the data file through a hard link.

@@ -1,60 +1,108 @@
 //! Rows that are applied and not in sled yet.
 //!
-//! A sled transaction seals and writes its log twice, whatever its size, so one for each apply would cost more than the
-//! apply. Instead an apply changes rows here, and each round of the sync thread takes all that has gathered into one sled
-//! batch. A batch is recovered whole or not at all, and holds everything that was applied before it ended, so an apply is
-//! never recovered in part, nor without those before it.
+//! An apply changes rows here, under one lock, and reads see these over sled. Each round of the sync thread takes what is
+//! newest into one frame of the [journal](super::journal); a checkpoint takes all that is in the journal into one sled batch. A
+//! frame, and a batch, is recovered whole or not at all, and holds everything that was applied before it ended, so an apply
+//! is never recovered in part, nor without those before it.
 
 use std::collections::BTreeMap;
-use std::iter::{from_fn, repeat};
+use std::iter::from_fn;
 use std::sync::Arc;
 
-use sled::{Batch, IVec, Tree};
+use sled::{IVec, Tree};
 
 use super::halt::Halt;
+use super::journal::{Place, Position, Reader, Replayed, place_of_rows};
+use super::stored::Stored;
 use super::values::Pairs;
 
 /// New values by key; none for a row that is removed.
 pub(super) type Changes = BTreeMap<Vec<u8>, Option<IVec>>;
+/// The same, with where each value stands in the journal.
+pub(super) type Journaled = BTreeMap<Vec<u8>, Option<(IVec, Place)>>;
+
+/// How much there is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Amount {
+    /// As many keys.
+    pub(super) rows: usize,
+    /// Bytes of values. One that was overwritten counts as well.
+    pub(super) bytes: usize,
+}
+
+impl Amount {
+    /// Whether either is over a bound.
+    pub(super) fn is_over(self, bound: Self) -> bool {
+        self.rows > bound.rows || self.bytes > bound.bytes
+    }
+}
 
 /// The changes on their way to sled.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    /// Since the last round began. An apply that finds too many rows here waits for a round, and so bounds them.
+    /// Since the last round began.
     newest: Changes,
-    /// What the round that is running writes.
-    leaving: Arc<Changes>,
+    newest_bytes: usize,
+    /// In a frame of the journal, since the last checkpoint began.
+    journaled: Journaled,
+    journaled_bytes: usize,
+    /// What the checkpoint that is running takes.
+    leaving: Arc<Journaled>,
 }
 
 impl Pending {
-    /// Adds the changes of one apply, and answers how many rows are waiting.
-    pub(super) fn add(&mut self, changes: Changes) -> usize {
+    /// Adds the changes of one apply, and answers how much waits for the next round.
+    pub(super) fn add(&mut self, changes: Changes) -> Amount {
+        self.newest_bytes += changes.values().flatten().map(|value| value.len()).sum::<usize>();
         self.newest.extend(changes);
-        self.newest.len()
+        Amount { rows: self.newest.len(), bytes: self.newest_bytes }
     }
 
-    /// Hands out what has gathered. It stays readable here until it [`has_left`](Self::has_left).
-    pub(super) fn leave(&mut self) -> Arc<Changes> {
-        self.leaving = Arc::new(std::mem::take(&mut self.newest));
-        Arc::clone(&self.leaving)
+    /// Hands out what is newest, for a frame that begins at `frame`. It stays readable here.
+    pub(super) fn leave_for_journal(&mut self, frame: Position) -> Changes {
+        let changes = std::mem::take(&mut self.newest);
+        self.journaled_bytes += std::mem::take(&mut self.newest_bytes);
+        for (place, (key, value)) in place_of_rows(frame, &changes).zip(&changes) {
+            self.journaled.insert(key.clone(), value.clone().map(|value| (value, place)));
+        }
+        changes
     }
 
-    /// What was handed out can be read from sled now.
+    /// Adds a frame that the journal has from before.
+    pub(super) fn replay(&mut self, rows: Vec<Replayed>) {
+        self.journaled_bytes += rows.iter().filter_map(|(_, row)| Some(row.as_ref()?.0.len())).sum::<usize>();
+        self.journaled.extend(rows);
+    }
+
+    /// How much is in the journal and not on its way to sled.
+    pub(super) fn journaled(&self) -> Amount {
+        Amount { rows: self.journaled.len(), bytes: self.journaled_bytes }
+    }
+
+    /// Hands out what is in the journal, unless the checkpoint before still runs. It stays readable here until it
+    /// [`has_left`](Self::has_left).
+    pub(super) fn leave_for_sled(&mut self) -> Option<Arc<Journaled>> {
+        if !self.leaving.is_empty() {
+            return None;
+        }
+        self.leaving = Arc::new(std::mem::take(&mut self.journaled));
+        self.journaled_bytes = 0;
+        Some(Arc::clone(&self.leaving))
+    }
+
+    /// What was handed out for it can be read from sled now.
     pub(super) fn has_left(&mut self) {
         self.leaving = Arc::default();
     }
-}
 
-/// As one sled batch.
-pub(super) fn to_batch(changes: &Changes) -> Batch {
-    let mut batch = Batch::default();
-    for (key, value) in changes {
-        match value {
-            Some(value) => batch.insert(key.as_slice(), value),
-            None => batch.remove(key.as_slice()),
+    /// A row that is not in sled yet, or not as it is there.
+    fn row(&self, key: &[u8]) -> Option<Option<&IVec>> {
+        if let Some(changed) = self.newest.get(key) {
+            return Some(changed.as_ref());
         }
+        let changed = self.journaled.get(key).or_else(|| self.leaving.get(key))?;
+        Some(changed.as_ref().map(|(value, _)| value))
     }
-    batch
 }
 
 /// Every row as it stands: pending over stored.
@@ -62,13 +110,21 @@ pub(super) fn to_batch(changes: &Changes) -> Batch {
 pub(super) struct Current<'a> {
     pub(super) pending: &'a Pending,
     pub(super) tree: &'a Tree,
+    pub(super) journal: &'a Reader,
 }
 
 impl Pairs for Current<'_> {
     fn row(&self, key: &[u8]) -> Result<Option<IVec>, Halt> {
-        match self.pending.newest.get(key).or_else(|| self.pending.leaving.get(key)) {
-            Some(changed) => Ok(changed.clone()),
-            None => Ok(self.tree.get(key)?),
+        if let Some(changed) = self.pending.row(key) {
+            return Ok(changed.cloned());
+        }
+        match self.tree.get(key)? {
+            Some(row) => match Stored::of(&row) {
+                Some(Stored::Here(value)) => Ok(Some(value.into())),
+                Some(Stored::InJournal(place)) => self.journal.value(place, key).map(Some),
+                None => Err(Halt::Damaged(format!("the row {}: it is not what was written", key.escape_ascii()))),
+            },
+            None => Ok(None),
         }
     }
 }
@@ -95,26 +151,32 @@ impl<'a> Current<'a> {
 
     /// The pending changes of keys that begin with `prefix`, and whether the row is there after them.
     fn changed(self, prefix: &[u8]) -> BTreeMap<&'a [u8], bool> {
-        let mut all = BTreeMap::new();
-        for (changes, prefix) in [&*self.pending.leaving, &self.pending.newest].into_iter().zip(repeat(prefix)) {
-            let from = changes.range(prefix.to_vec()..);
-            let within = from.take_while(|(key, _)| key.starts_with(prefix));
-            all.extend(within.map(|(key, value)| (key.as_slice(), value.is_some())));
-        }
+        let mut all = within(&self.pending.leaving, prefix);
+        all.extend(within(&self.pending.journaled, prefix));
+        all.extend(within(&self.pending.newest, prefix));
         all
     }
+}
+
+/// The changes of keys that begin with `prefix`.
+fn within<'a, T>(changes: &'a BTreeMap<Vec<u8>, Option<T>>, prefix: &[u8]) -> BTreeMap<&'a [u8], bool> {
+    let from = changes.range(prefix.to_vec()..);
+    let within = from.take_while(|(key, _)| key.starts_with(prefix));
+    within.map(|(key, value)| (key.as_slice(), value.is_some())).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::stored;
     use super::*;
 
     #[derive(Clone, Debug)]
     enum Step {
         Put(u8, u8),
         Remove(u8),
+        Round,
         Leave,
         Arrive,
     }
@@ -123,6 +185,7 @@ mod tests {
         prop_oneof![
             4 => (0_u8..12, any::<u8>()).prop_map(|(k, v)| Step::Put(k, v)),
             3 => (0_u8..12).prop_map(Step::Remove),
+            2 => Just(Step::Round),
             1 => Just(Step::Leave),
             1 => Just(Step::Arrive),
         ]
@@ -135,6 +198,7 @@ mod tests {
         #[test]
         fn pending_over_stored_reads_like_one_map(steps in prop::collection::vec(step(), 1..60)) {
             let db = sled::Config::new().temporary(true).flush_every_ms(None).open().unwrap();
+            let journal = Reader::new("/nowhere".into());
             let (mut pending, mut model) = (Pending::default(), BTreeMap::new());
             let mut on_its_way = None;
             for step in steps {
@@ -148,14 +212,14 @@ mod tests {
                         pending.add(Changes::from([(key(k), None)]));
                         model.remove(&key(k));
                     }
-                    Step::Leave if on_its_way.is_none() => on_its_way = Some(pending.leave()),
-                    Step::Leave => {}
-                    Step::Arrive => if let Some(changes) = on_its_way.take() {
-                        db.apply_batch(to_batch(&changes)).unwrap();
+                    Step::Round => drop(pending.leave_for_journal(Position { segment: 1, offset: 0 })),
+                    Step::Leave => on_its_way = pending.leave_for_sled().or(on_its_way),
+                    Step::Arrive => if let Some(rows) = on_its_way.take() {
+                        db.apply_batch(stored::batch(&rows)).unwrap();
                         pending.has_left();
                     }
                 }
-                let current = Current { pending: &pending, tree: &db };
+                let current = Current { pending: &pending, tree: &db, journal: &journal };
                 let keys: Vec<_> = current.keys(b"k").map(|k| k.unwrap().to_vec()).collect();
                 prop_assert_eq!(keys, model.keys().cloned().collect::<Vec<_>>());
                 for k in 0..12 {

@@ -22,7 +22,7 @@ use crate::rows::Rows;
 
 /// Reads a row as the JSON it was written as.
 pub(super) fn read<T: DeserializeOwned>(pairs: &impl Pairs, key: &[u8]) -> Result<Option<T>, Halt> {
-    let Some(bytes) = values::read(pairs, key)? else { return Ok(None) };
+    let Some(bytes) = pairs.row(key)? else { return Ok(None) };
     let damaged = |e| Halt::Damaged(format!("the row {}: {e}", key.escape_ascii()));
     serde_json::from_slice(&bytes).map(Some).map_err(damaged)
 }
@@ -96,13 +96,9 @@ impl<'a> SledRows<'a> {
         (self.changes, self.head)
     }
 
-    fn write(&mut self, key: &[u8], value: &impl Serialize) -> Result<(), Halt> {
-        values::write(self, key, &to_bytes(key, value)?)
-    }
-
-    /// Writes a row that is not there yet.
-    fn insert(&mut self, key: &[u8], value: &impl Serialize) -> Result<(), Halt> {
-        values::insert(self, key, &to_bytes(key, value)?);
+    fn write(&mut self, key: Vec<u8>, value: &impl Serialize) -> Result<(), Halt> {
+        let bytes = to_bytes(&key, value)?;
+        self.put(key, bytes.into());
         Ok(())
     }
 
@@ -147,7 +143,7 @@ impl Rows for SledRows<'_> {
     fn insert_operation(&mut self, record: &Operation) -> Result<(), Halt> {
         let number = self.number_for(&record.id)?;
         self.put(keys::open(number), record.id.as_str().into());
-        self.insert(&keys::operation(number), record)
+        self.write(keys::operation(number), record)
     }
 
     fn update_operation(&mut self, record: &Operation) -> Result<(), Halt> {
@@ -155,7 +151,7 @@ impl Rows for SledRows<'_> {
         if record.state.is_terminal() {
             self.delete(keys::open(number));
         }
-        self.write(&keys::operation(number), record)
+        self.write(keys::operation(number), record)
     }
 
     fn request(&self, key: &RequestKey) -> Result<Option<RequestRecord>, Halt> {
@@ -165,12 +161,12 @@ impl Rows for SledRows<'_> {
     fn put_request(&mut self, key: &RequestKey, record: &RequestRecord) -> Result<(), Halt> {
         let index = keys::request_number(key);
         if let Some(number) = values::read_number(self, &index)? {
-            return self.write(&keys::request(number), record);
+            return self.write(keys::request(number), record);
         }
         let number = self.head.requests;
         self.head.requests += 1;
         values::write_number(self, index, number);
-        self.insert(&keys::request(number), record)
+        self.write(keys::request(number), record)
     }
 
     fn hold(&self, id: &str) -> Result<Option<Hold>, Halt> {
@@ -178,15 +174,16 @@ impl Rows for SledRows<'_> {
     }
 
     fn insert_hold(&mut self, hold: &Hold) -> Result<(), Halt> {
-        self.insert(&keys::hold(&hold.id), hold)
+        self.write(keys::hold(&hold.id), hold)
     }
 
     fn put_hold(&mut self, hold: &Hold) -> Result<(), Halt> {
-        self.write(&keys::hold(&hold.id), hold)
+        self.write(keys::hold(&hold.id), hold)
     }
 
     fn remove_hold(&mut self, id: &str) -> Result<(), Halt> {
-        values::remove(self, &keys::hold(id))
+        self.delete(keys::hold(id));
+        Ok(())
     }
 
     fn counter(&self, key: &CounterKey) -> Result<Option<Counter>, Halt> {
@@ -194,7 +191,7 @@ impl Rows for SledRows<'_> {
     }
 
     fn put_counter(&mut self, key: &CounterKey, counter: Counter) -> Result<(), Halt> {
-        self.write(&keys::counter(key), &counter)
+        self.write(keys::counter(key), &counter)
     }
 
     fn lease_holders(&self, parent: &CounterKey, child: &CounterKey) -> Result<u64, Halt> {
@@ -216,7 +213,7 @@ impl Rows for SledRows<'_> {
     }
 
     fn put_account(&mut self, name: &str, account: &Account) -> Result<(), Halt> {
-        self.write(&keys::account(name), account)
+        self.write(keys::account(name), account)
     }
 
     fn nonce_limit(&self) -> u64 {
@@ -228,15 +225,16 @@ impl Rows for SledRows<'_> {
     }
 
     fn insert_nonce(&mut self, key: &NonceKey, mark: &NonceMark) -> Result<(), Halt> {
-        self.insert(&keys::nonce(key), mark)
+        self.write(keys::nonce(key), mark)
     }
 
     fn put_nonce(&mut self, key: &NonceKey, mark: &NonceMark) -> Result<(), Halt> {
-        self.write(&keys::nonce(key), mark)
+        self.write(keys::nonce(key), mark)
     }
 
     fn remove_nonce(&mut self, key: &NonceKey) -> Result<(), Halt> {
-        values::remove(self, &keys::nonce(key))
+        self.delete(keys::nonce(key));
+        Ok(())
     }
 
     fn nonce_marks(&self) -> Result<NonceMarks, Halt> {
@@ -244,7 +242,7 @@ impl Rows for SledRows<'_> {
     }
 
     fn put_nonce_marks(&mut self, marks: NonceMarks) -> Result<(), Halt> {
-        self.write(keys::NONCE_MARKS, &marks)
+        self.write(keys::NONCE_MARKS.to_vec(), &marks)
     }
 
     fn first_nonces(&self, limit: usize) -> Result<Vec<NonceKey>, Halt> {
@@ -260,11 +258,12 @@ impl Rows for SledRows<'_> {
     }
 
     fn put_reservation(&mut self, reservation: &RuntimeReservation, owner: &OperationId) -> Result<(), Halt> {
-        self.write(&keys::reservation(reservation), owner)
+        self.write(keys::reservation(reservation), owner)
     }
 
     fn remove_reservation(&mut self, reservation: &RuntimeReservation) -> Result<(), Halt> {
-        values::remove(self, &keys::reservation(reservation))
+        self.delete(keys::reservation(reservation));
+        Ok(())
     }
 
     fn approval(&self, operation: &OperationId) -> Result<Option<ApprovalRecord>, Halt> {
@@ -276,19 +275,20 @@ impl Rows for SledRows<'_> {
 
     fn put_approval(&mut self, operation: &OperationId, approval: &ApprovalRecord) -> Result<(), Halt> {
         let number = self.number_for(operation)?;
-        self.write(&keys::approval(number), approval)
+        self.write(keys::approval(number), approval)
     }
 
     fn put_draft(&mut self, operation: &OperationId, bytes: &[u8]) -> Result<(), Halt> {
         let number = self.number_for(operation)?;
-        values::write(self, &keys::draft(number), bytes)
+        self.put(keys::draft(number), bytes.into());
+        Ok(())
     }
 
     fn remove_draft(&mut self, operation: &OperationId) -> Result<(), Halt> {
-        match self.number_of(operation)? {
-            Some(number) => values::remove(self, &keys::draft(number)),
-            None => Ok(()),
+        if let Some(number) = self.number_of(operation)? {
+            self.delete(keys::draft(number));
         }
+        Ok(())
     }
 
     fn revoked_at(&self, capability_id: &str) -> Result<Option<u64>, Halt> {
@@ -296,12 +296,13 @@ impl Rows for SledRows<'_> {
     }
 
     fn put_revocation(&mut self, capability_id: &str, at: u64) -> Result<(), Halt> {
-        self.write(&keys::revocation(capability_id), &at)
+        self.write(keys::revocation(capability_id), &at)
     }
 
     fn put_output(&mut self, operation: &OperationId, bytes: &[u8]) -> Result<(), Halt> {
         let number = self.number_for(operation)?;
-        values::write(self, &keys::output(number), bytes)
+        self.put(keys::output(number), bytes.into());
+        Ok(())
     }
 
     fn has_receipt(&self, id: &str) -> Result<bool, Halt> {
@@ -317,11 +318,11 @@ impl Rows for SledRows<'_> {
     }
 
     fn append(&mut self, entry: &LogEntry, receipt: &SignedReceipt, replay: Option<&[u8]>) -> Result<(), Halt> {
-        self.insert(&keys::log(entry.seq), entry)?;
+        self.write(keys::log(entry.seq), entry)?;
         values::write_number(self, keys::receipt_seq(receipt.id()), entry.seq);
-        self.insert(&keys::receipt(entry.seq), receipt.record())?;
+        self.write(keys::receipt(entry.seq), receipt.record())?;
         if let Some(replay) = replay {
-            values::insert(self, &keys::replay(entry.seq), replay);
+            self.put(keys::replay(entry.seq), replay.into());
         }
         self.head.log_length = entry.seq + 1;
         Ok(())

@@ -11,18 +11,20 @@ use super::halt::Halt;
 use super::head::Head;
 use super::health::Health;
 use super::holder::Lock;
+use super::journal::{Position, Reader, Writer};
 use super::keys;
-use super::pending::{Changes, Current, Pending, to_batch};
+use super::pending::{Amount, Changes, Current, Journaled, Pending};
 use super::rows::SledRows;
+use super::stored::{self, Stored};
 use crate::apply::apply;
 
-/// How many rows may wait for the next round before a buffered apply waits for it too. A row takes sled about 10 µs, so a
-/// round stays well under a tenth of a second; and a row has at most 4 KiB, so what is in memory and not in sled is
-/// bounded by twice 16 MiB and the transitions of the callers in flight.
-pub(super) const MAX_PENDING: usize = 4096;
+/// How much may wait for the next round before a buffered apply waits for it too. With the transitions of the callers in
+/// flight, and what may wait for sled, it bounds what is in memory.
+pub(super) const MAX_PENDING: Amount = Amount { rows: 4096, bytes: 16 << 20 };
 
 pub(super) struct Store {
     db: Db,
+    journal: Reader,
     state: RwLock<State>,
     nonce_limit: u64,
     pub(super) health: Arc<Health>,
@@ -33,6 +35,20 @@ pub(super) struct Store {
     _lock: Lock,
 }
 
+/// A database and its journal, read.
+pub(super) struct Opened {
+    pub(super) db: Db,
+    pub(super) journal: Reader,
+    pub(super) pending: Pending,
+    pub(super) head: Head,
+}
+
+impl Opened {
+    pub(super) fn current(&self) -> Current<'_> {
+        Current { pending: &self.pending, tree: &self.db, journal: &self.journal }
+    }
+}
+
 /// What one apply changes at once.
 struct State {
     head: Head,
@@ -40,9 +56,10 @@ struct State {
 }
 
 impl Store {
-    pub(super) fn new(db: Db, lock: Lock, path: PathBuf, id: String, head: Head, nonce_limit: u64) -> Self {
-        let state = RwLock::new(State { head, pending: Pending::default() });
-        Self { db, state, nonce_limit, health: Arc::default(), id, path, _lock: lock }
+    pub(super) fn new(opened: Opened, lock: Lock, path: PathBuf, id: String, nonce_limit: u64) -> Self {
+        let Opened { db, journal, pending, head } = opened;
+        let state = RwLock::new(State { head, pending });
+        Self { db, journal, state, nonce_limit, health: Arc::default(), id, path, _lock: lock }
     }
 
     /// Begins a lease epoch. It is not on the disk yet.
@@ -57,12 +74,11 @@ impl Store {
         self.state.read().unwrap_or_else(PoisonError::into_inner).head.epoch
     }
 
-    /// Applies a transition. It is not on the disk yet. Answers as well how many rows wait to get there.
-    pub(super) fn apply(&self, transition: &Transition) -> Result<(Applied, usize), LedgerError> {
+    /// Applies a transition. It is not on the disk yet. Answers as well how much waits to get there.
+    pub(super) fn apply(&self, transition: &Transition) -> Result<(Applied, Amount), LedgerError> {
         self.contained(|| {
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-            let mut rows =
-                SledRows::begin(Current { pending: &state.pending, tree: &self.db }, state.head, self.nonce_limit);
+            let mut rows = SledRows::begin(self.current(&state), state.head, self.nonce_limit);
             let applied = apply(&mut rows, transition).map_err(|halt| self.explain(halt))?;
             let (changes, head) = rows.finish();
             state.head = head;
@@ -75,24 +91,48 @@ impl Store {
     pub(super) fn read<T>(&self, read: impl FnOnce(Current<'_>) -> Result<T, Halt>) -> Result<T, LedgerError> {
         self.contained(|| {
             let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-            read(Current { pending: &state.pending, tree: &self.db }).map_err(|halt| self.explain(halt))
+            read(self.current(&state)).map_err(|halt| self.explain(halt))
         })
     }
 
-    /// Writes everything that was applied, and answers how much that is. sled does not promise that the disk has it: the
-    /// caller syncs the file.
-    pub(super) fn flush(&self) -> Result<u64, String> {
+    /// Appends everything that was applied to the journal, and answers how much that is. It is on the disk when the journal
+    /// is synced.
+    pub(super) fn append(&self, journal: &mut Writer) -> Result<u64, String> {
+        let frame = journal.next_frame()?;
         let (changes, applied) = {
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
-            (state.pending.leave(), state.head.applied)
+            (state.pending.leave_for_journal(frame), state.head.applied)
         };
-        let describe = |error| self.describe(&error);
         if !changes.is_empty() {
-            self.db.apply_batch(to_batch(&changes)).map_err(describe)?;
+            journal.append(&changes)?;
         }
-        self.state.write().unwrap_or_else(PoisonError::into_inner).pending.has_left();
-        self.db.flush().map_err(describe)?;
         Ok(applied)
+    }
+
+    /// How much is in the journal alone.
+    pub(super) fn journaled(&self) -> Amount {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).pending.journaled()
+    }
+
+    /// Hands out what is in the journal alone, unless what was handed out before is still on its way to sled. All of it has
+    /// to be on the disk.
+    pub(super) fn leave_for_sled(&self) -> Option<Arc<Journaled>> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner).pending.leave_for_sled()
+    }
+
+    /// Writes what was handed out to sled, and with it that sled has everything up to `end`. sled does not promise that the
+    /// disk has it: the caller syncs the file.
+    pub(super) fn checkpoint(&self, rows: &Journaled, end: Position) -> Result<(), String> {
+        let describe = |error| self.describe(&error);
+        let mut batch = stored::batch(rows);
+        batch.insert(keys::POSITION, Stored::Here(&end.to_row()).to_row());
+        self.db.apply_batch(batch).map_err(describe)?;
+        self.state.write().unwrap_or_else(PoisonError::into_inner).pending.has_left();
+        self.db.flush().map(drop).map_err(describe)
+    }
+
+    fn current<'a>(&'a self, state: &'a State) -> Current<'a> {
+        Current { pending: &state.pending, tree: &self.db, journal: &self.journal }
     }
 
     fn contained<T>(&self, work: impl FnOnce() -> Result<T, LedgerError>) -> Result<T, LedgerError> {

@@ -42,7 +42,7 @@ fn a_folder_with_something_else_in_it_is_refused() {
     let path = folder.path().join("photos");
     let ledger = SledLedger::open(&path).unwrap();
     ledger.close().unwrap();
-    for name in ["mark", "store"] {
+    for name in ["mark", "store", "journal"] {
         let part = path.join(name);
         if part.is_dir() { fs::remove_dir_all(part).unwrap() } else { fs::remove_file(part).unwrap() }
     }
@@ -77,13 +77,13 @@ fn another_format_is_refused() {
     let mark = path.join("mark");
     let text = fs::read_to_string(&mark).unwrap();
     let of = |format: u32| {
-        fs::write(&mark, text.replace("chio-host-ledger 2\n", &format!("chio-host-ledger {format}\n"))).unwrap();
+        fs::write(&mark, text.replace("chio-host-ledger 3\n", &format!("chio-host-ledger {format}\n"))).unwrap();
         SledLedger::open(&path).unwrap_err()
     };
     let newer = of(12);
-    assert!(matches!(newer, OpenError::Newer { found: 12, supported: 2, .. }), "{newer}");
+    assert!(matches!(newer, OpenError::Newer { found: 12, supported: 3, .. }), "{newer}");
     assert!(newer.to_string().contains("a newer build is needed"), "{newer}");
-    let older = of(1);
-    assert!(matches!(older, OpenError::Older { found: 1, supported: 2, .. }), "{older}");
+    let older = of(2);
+    assert!(matches!(older, OpenError::Older { found: 2, supported: 3, .. }), "{older}");
     assert!(older.to_string().contains("with the build that wrote it"), "{older}");
 }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use chio_host_kernel::ledger::{Durability, Ledger, Transition};
-use chio_host_ledger::{OpenError, SledLedger};
+use chio_host_ledger::{OpenError, Options, SledLedger};
 use tempfile::TempDir;
 
 use crate::support::{append, assert_contiguous, receipt, wait};
@@ -27,7 +27,9 @@ fn spawn(path: &Path) -> Child {
 
 /// Appends receipts from four threads and prints the id of each that was acknowledged, until it is killed.
 fn append_for_ever(path: &Path) {
-    let ledger = SledLedger::open(path).unwrap();
+    // Short, so that it dies in checkpoints and between segments as well.
+    let options = Options { checkpoint_rows: 30, segment_bytes: 20_000, ..Options::default() };
+    let ledger = SledLedger::open_with(path, &options).unwrap();
     let epoch = ledger.lease_epoch();
     thread::scope(|scope| {
         for t in 0..4 {
@@ -108,9 +110,11 @@ fn hard_linked(parent: &Path, path: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
 
     let other = parent.join("hard");
-    fs::create_dir_all(other.join("store")).unwrap();
+    for folder in ["store", "journal"] {
+        fs::create_dir_all(other.join(folder)).unwrap();
+    }
     fs::set_permissions(&other, fs::Permissions::from_mode(0o700)).unwrap();
-    for name in ["mark", "store/db", "store/conf"] {
+    for name in ["mark", "store/db", "store/conf", "journal/0000000001.journal"] {
         fs::hard_link(path.join(name), other.join(name)).unwrap();
     }
     other

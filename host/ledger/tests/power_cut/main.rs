@@ -19,7 +19,7 @@ use std::thread;
 
 use chio_host_kernel::ledger::{Durability, Ledger, Mutation, Transition};
 use chio_host_kernel::operation::OperationId;
-use chio_host_ledger::SledLedger;
+use chio_host_ledger::{Options, SledLedger};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Builder;
@@ -52,7 +52,9 @@ fn write(ledger: &SledLedger, n: u64) {
 fn missing_after_power_cuts() -> usize {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("ledger");
-    let ledger = SledLedger::open(&path).unwrap();
+    // Short, so that the power is cut in checkpoints and between segments as well.
+    let options = Options { checkpoint_rows: 25, segment_bytes: 1 << 20, ..Options::default() };
+    let ledger = SledLedger::open_with(&path, &options).unwrap();
     let (acknowledged, stop) = (Arc::new(Mutex::new(Vec::new())), AtomicBool::new(false));
     let mut missing = 0;
     thread::scope(|scope| {
