@@ -1,54 +1,44 @@
-//! A host, put together: policy, plugins, ledger, kernel.
+//! A host, put together: rules, ledger, kernel.
 
 use std::future::Future;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Weak};
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use chio_host_kernel::canonical;
-use chio_host_kernel::failpoint::{Action, Failpoints};
 use chio_host_kernel::ports::{BoxFuture, Clock};
-use chio_host_kernel::{
-    AccountSettings, ApprovalSettings, DurableAdmission, Kernel, Ledgers, NestedTarget, NonceSettings, Outputs,
-    Plugins, Settings,
-};
+use chio_host_kernel::{Kernel, Ledgers, Plugins, Settings};
 use chio_host_ledger::{MemoryLedger, OpenError, SupervisedLedger};
-use chio_host_policy::{self as policy, Policy};
+use chio_host_policy::Policy;
 use serde_json::json;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::agent::Agent;
 use crate::args::DEFAULT_AGENT;
-use crate::builtins::Embedded;
 use crate::clock::SystemClock;
 use crate::error::CliError;
-use crate::folders::{Folders, approvers, make_private};
+use crate::folders::Folders;
 use crate::keys::Keys;
-use crate::plugins;
-use crate::wallet::{Issuing, Wallet};
+use crate::rules::{
+    Loaded, Loader, Rules, Source, check_approvers, policy_and_files_of, policy_of, policy_of_text, settings,
+};
+use crate::watched::Files;
 
-/// Where a host's rules come from.
-pub(crate) struct Source {
-    /// The policy.
-    pub(crate) policy: PathBuf,
-    /// A token to use instead of the policy's own.
-    pub(crate) capability: Option<PathBuf>,
-    /// Which local agent calls.
-    pub(crate) agent: String,
-}
+/// The kernel in force, now and whenever there is another.
+pub(crate) type Kernels = watch::Receiver<Arc<Kernel>>;
 
 /// Everything that a command needs to mediate calls.
 pub(crate) struct Host {
-    pub(crate) kernel: Arc<Kernel>,
-    /// Who calls.
-    pub(crate) agent: Arc<Agent>,
-    pub(crate) policy_hash: String,
-    pub(crate) source_hash: String,
+    rules: RwLock<Arc<Rules>>,
+    loader: Loader,
+    files: Files,
+    folders: Folders,
     background: Background,
 }
 
-/// What goes on beside the calls.
+/// A kernel, and what goes on beside its calls.
 struct Background {
+    kernels: watch::Sender<Arc<Kernel>>,
     settler: JoinHandle<()>,
     keeper: JoinHandle<()>,
 }
@@ -63,82 +53,72 @@ impl Host {
     /// Loads a policy from its file and everything it names, and opens the ledger last, so that whatever is wrong with the
     /// rules is said without touching the state.
     pub(crate) async fn open(folders: &Folders, source: &Source) -> Result<Self, CliError> {
-        let policy = policy_of(folders, &source.policy)?;
-        Self::of(folders, &policy, source.capability.as_deref(), &source.agent).await
+        let (policy, files) = policy_and_files_of(folders, &source.policy);
+        let host = Self::of(folders, &policy?, source.capability.as_deref(), &source.agent).await?;
+        Ok(Self { files, ..host })
     }
 
     /// The same for a policy that is no file; its paths are relative to `dir`.
     pub(crate) async fn open_text(folders: &Folders, text: &str, name: &str, dir: &Path) -> Result<Self, CliError> {
-        let policy = load(folders, |rules| policy::load_str(text, name, dir, rules))?;
+        let policy = policy_of_text(folders, text, name, dir)?;
         Self::of(folders, &policy, None, DEFAULT_AGENT).await
     }
 
     async fn of(folders: &Folders, policy: &Policy, capability: Option<&Path>, agent: &str) -> Result<Self, CliError> {
-        let keys = Keys::open(&folders.keys)?;
-        let key = Keys::agent(&folders.keys, agent)?;
-        check_approvers(folders, policy)?;
-        let plugins = plugins::load(folders, &keys, policy).await?;
+        let keys = Arc::new(Keys::open(&folders.keys)?);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        make_private(&folders.state)?;
-        let wallet = match capability {
-            Some(path) => Wallet::from_file(path)?,
-            None => Wallet::issue(Issuing {
-                templates: policy.capabilities.clone(),
-                issuer: keys.kernel.clone(),
-                subject: key.public().hex().to_owned(),
-                policy_hash: policy.policy_hash.clone(),
-                dir: folders.state.join("capabilities"),
-                clock: clock.clone(),
-            })?,
+        let loader = Loader::new(folders, keys.clone(), agent, capability, clock.clone())?;
+        let loaded = loader.load(policy).await?;
+        let (settings, plugins) = (loaded.settings.clone(), loaded.plugins.clone());
+        let (kernel, background) = Background::start(folders, settings, &keys, plugins, clock).await?;
+        let rules = RwLock::new(Arc::new(loaded.under(kernel)));
+        Ok(Self { rules, loader, files: Files::default(), folders: folders.clone(), background })
+    }
+
+    /// The rules in force.
+    pub(crate) fn rules(&self) -> Arc<Rules> {
+        self.rules.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The files that decided the first of its rules.
+    pub(crate) fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// The kernel in force, now and whenever there is another.
+    pub(crate) fn kernels(&self) -> Kernels {
+        self.background.kernels.subscribe()
+    }
+
+    /// Loads what the files say now, without putting it in force. Answers as well every file that was looked at.
+    pub(crate) async fn load_anew(&self, policy: &Path) -> (Result<Loaded, CliError>, Files) {
+        let (policy, files) = policy_and_files_of(&self.folders, policy);
+        let loaded = match policy {
+            Ok(policy) => self.loader.load(&policy).await,
+            Err(error) => Err(error),
         };
-        let agent = Arc::new(Agent::new(key, wallet, clock.clone()));
-        let (kernel, background) = start(folders, settings(policy, &keys), keys, plugins, clock).await?;
-        Ok(Self {
-            kernel,
-            agent,
-            policy_hash: policy.policy_hash.clone(),
-            source_hash: policy.source_hash.clone(),
-            background,
-        })
+        (loaded, files)
+    }
+
+    /// Puts rules in force: from here on every new call is mediated under them, and those before end as they began.
+    ///
+    /// # Errors
+    /// The ledger, or an account, does not take them. Those from before stay.
+    pub(crate) async fn put_in_force(&self, loaded: Loaded) -> Result<Arc<Rules>, CliError> {
+        let (settings, plugins) = (loaded.settings.clone(), loaded.plugins.clone());
+        let kernel = Arc::new(self.rules().kernel.succeeded_by(settings, plugins).await?);
+        let rules = Arc::new(loaded.under(kernel.clone()));
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = rules.clone();
+        self.background.kernels.send_replace(kernel);
+        Ok(rules)
     }
 
     /// Lets the settler end what dropped calls left, and closes.
     pub(crate) async fn close(self) {
-        let Self { kernel, background, .. } = self;
-        background.end(kernel).await;
+        let Self { rules, background, .. } = self;
+        drop(rules);
+        background.end().await;
     }
-
-    /// Whether outputs are inspected.
-    pub(crate) fn has_hooks(&self) -> bool {
-        !self.kernel.plugins().hooks.is_empty()
-    }
-}
-
-/// Refuses approvers whose keys this host has: it, or an agent of it, could approve its own calls.
-fn check_approvers(folders: &Folders, policy: &Policy) -> Result<(), CliError> {
-    for approver in &policy.kernel.approvals.approvers {
-        if let Some(name) = Keys::name_of(&folders.keys, approver)? {
-            return Err(CliError::Policy(format!(
-                "kernel.approvals.approvers: {approver} is the key \"{name}\" in this host's own folder of keys, so an agent \
-                 could approve its own calls; list one that `chio-host approvals key` makes"
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// The policy of a file, checked.
-pub(crate) fn policy_of(folders: &Folders, path: &Path) -> Result<Policy, CliError> {
-    load(folders, |rules| policy::load(path, rules))
-}
-
-fn load(
-    folders: &Folders,
-    read: impl FnOnce(&policy::Host<'_>) -> Result<Policy, policy::Problems>,
-) -> Result<Policy, CliError> {
-    let (defaults, protected) = (plugins::defaults(), protected(folders));
-    let rules = policy::Host { builtins: &Embedded, defaults: &defaults, protected: &protected };
-    read(&rules).map_err(|e| CliError::Policy(e.to_string()))
 }
 
 /// A host without plugins, whose kernel mediates nothing: for what an operator or an approver does.
@@ -160,130 +140,82 @@ impl Bare {
             }
             None => Settings::new(canonical::hash(&json!({})), Vec::new()),
         };
-        let (kernel, background) = start(folders, settings, keys, Plugins::default(), clock).await?;
+        let (kernel, background) = Background::start(folders, settings, &keys, Plugins::default(), clock).await?;
         Ok(Self { kernel, background })
     }
 
     pub(crate) async fn close(self) {
-        self.background.end(self.kernel).await;
+        drop(self.kernel);
+        self.background.end().await;
     }
 }
 
-/// Opens the ledger, recovers what an earlier run left open, and says what it could not.
-async fn start(
-    folders: &Folders,
-    settings: Settings,
-    keys: Keys,
-    plugins: Plugins,
-    clock: Arc<dyn Clock>,
-) -> Result<(Arc<Kernel>, Background), CliError> {
-    let ledger = SupervisedLedger::open(folders.ledger()).map_err(|error| match error {
-        OpenError::Held { .. } => CliError::Held(error.to_string()),
-        _ => CliError::OpenLedger(error.to_string()),
-    })?;
-    let ledger = Arc::new(ledger);
-    let ledgers = Ledgers { durable: ledger.clone(), volatile: Arc::new(MemoryLedger::volatile()) };
-    let (kernel, settler) = Kernel::new(settings, keys.kernel, plugins, ledgers, clock)?;
-    let settler = tokio::spawn(settler.run());
-    let recovered = kernel.recover().await?;
-    if recovered.ended > 0 {
-        tracing::warn!(ended = recovered.ended, "calls that an earlier run left open were ended; see `receipt list`");
+impl Background {
+    /// Opens the ledger, recovers what an earlier run left open, and says what it could not.
+    async fn start(
+        folders: &Folders,
+        settings: Settings,
+        keys: &Keys,
+        plugins: Plugins,
+        clock: Arc<dyn Clock>,
+    ) -> Result<(Arc<Kernel>, Self), CliError> {
+        let ledger = SupervisedLedger::open(folders.ledger()).map_err(|error| match error {
+            OpenError::Held { .. } => CliError::Held(error.to_string()),
+            _ => CliError::OpenLedger(error.to_string()),
+        })?;
+        let ledger = Arc::new(ledger);
+        let ledgers = Ledgers { durable: ledger.clone(), volatile: Arc::new(MemoryLedger::volatile()) };
+        let (kernel, settler) = Kernel::new(settings, keys.kernel.clone(), plugins, ledgers, clock)?;
+        let settler = tokio::spawn(settler.run());
+        let recovered = kernel.recover().await?;
+        if recovered.ended > 0 {
+            tracing::warn!(
+                ended = recovered.ended,
+                "calls that an earlier run left open were ended; see `receipt list`"
+            );
+        }
+        for stuck in &recovered.quarantined {
+            let (operation, why) = (&stuck.operation, &stuck.why);
+            tracing::error!(operation, why, "an operation cannot be recovered; see `recover list`");
+        }
+        let kernel = Arc::new(kernel);
+        let (kernels, in_force) = watch::channel(kernel.clone());
+        let keeper = tokio::spawn(keep(ledger, in_force));
+        Ok((kernel, Self { kernels, settler, keeper }))
     }
-    for stuck in &recovered.quarantined {
-        let (operation, why) = (&stuck.operation, &stuck.why);
-        tracing::error!(operation, why, "an operation cannot be recovered; see `recover list`");
+
+    /// Ends with the kernel: the settler once it has ended what dropped calls left.
+    async fn end(self) {
+        let Self { kernels, settler, keeper } = self;
+        keeper.abort();
+        // It is told to stop, and so has no other outcome; its hold on the kernel is gone then.
+        let _ = keeper.await;
+        drop(kernels);
+        if tokio::time::timeout(SETTLING, settler).await.is_err() {
+            tracing::warn!("dropped calls were still being ended; the next start does the rest");
+        }
     }
-    let kernel = Arc::new(kernel);
-    let keeper = tokio::spawn(keep(ledger, Arc::downgrade(&kernel)));
-    Ok((kernel, Background { settler, keeper }))
 }
 
-/// For as long as there is a kernel: a ledger that failed is opened again, and calls whose
-/// callers did not come back are ended.
-async fn keep(ledger: Arc<SupervisedLedger>, kernel: Weak<Kernel>) {
-    let of_recovery = kernel.clone();
+/// A ledger that failed is opened again, and calls whose callers did not come back are ended.
+async fn keep(ledger: Arc<SupervisedLedger>, kernels: Kernels) {
+    let of_recovery = kernels.clone();
     let recover = move || -> BoxFuture<'static, Result<(), String>> {
-        let kernel = of_recovery.upgrade();
-        Box::pin(async {
-            let kernel = kernel.ok_or_else(|| "the host has ended".to_owned())?;
-            kernel.recover().await.map(drop).map_err(|e| e.to_string())
-        })
+        let kernel = of_recovery.borrow().clone();
+        Box::pin(async move { kernel.recover().await.map(drop).map_err(|e| e.to_string()) })
     };
     let expire = async {
         let mut now_and_then = tokio::time::interval(EXPIRY);
-        while let Some(kernel) = kernel.upgrade() {
-            kernel.expire_parked(EXPIRED_AT_ONCE).await;
-            drop(kernel);
+        loop {
             now_and_then.tick().await;
+            let kernel = kernels.borrow().clone();
+            kernel.expire_parked(EXPIRED_AT_ONCE).await;
         }
     };
     tokio::select! {
         () = ledger.supervise(recover) => {}
         () = expire => {}
     }
-}
-
-impl Background {
-    /// Ends with the kernel: the settler once it has ended what dropped calls left.
-    async fn end(self, kernel: Arc<Kernel>) {
-        self.keeper.abort();
-        drop(kernel);
-        if tokio::time::timeout(SETTLING, self.settler).await.is_err() {
-            tracing::warn!("dropped calls were still being ended; the next start does the rest");
-        }
-    }
-}
-
-/// Where a test stops this process: `CHIO_FAILPOINT=NAME`. It says so on stderr and waits to be killed. A release build does
-/// not look.
-fn failpoints() -> Failpoints {
-    let Some(wanted) = std::env::var("CHIO_FAILPOINT").ok().filter(|_| cfg!(debug_assertions)) else {
-        return Failpoints::default();
-    };
-    Failpoints::new(move |name| {
-        if name != wanted {
-            return Action::Continue;
-        }
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("failpoint {name}\n").as_bytes());
-        Action::Hang
-    })
-}
-
-fn settings(policy: &Policy, keys: &Keys) -> Settings {
-    let kernel = &policy.kernel;
-    let prices = policy.servers.iter().filter_map(|s| Some((s.plugin.name.clone(), s.price.clone()?)));
-    let account = |account: &policy::Account| AccountSettings {
-        name: account.name.clone(),
-        subject: account.subject.clone().unwrap_or_else(|| keys.agent.public().hex().to_owned()),
-        total: account.total.clone(),
-        rail: account.rail.clone(),
-    };
-    Settings {
-        delegation_depth_limit: kernel.delegation_depth_limit,
-        approvals: ApprovalSettings {
-            approvers: kernel.approvals.approvers.clone(),
-            ttl_secs: kernel.approvals.ttl_secs,
-        },
-        nonce: NonceSettings { require: kernel.nonce.require, ttl_secs: kernel.nonce.ttl_secs },
-        prices: prices.collect(),
-        nested: policy.servers.iter().map(|s| (s.plugin.name.clone(), nested(s))).collect(),
-        accounts: policy.accounts.iter().map(account).collect(),
-        failpoints: failpoints(),
-        max_capability_ttl: kernel.max_capability_ttl_secs,
-        durable_admission: match kernel.durable_admission {
-            policy::DurableAdmission::SideEffecting => DurableAdmission::SideEffecting,
-            policy::DurableAdmission::All => DurableAdmission::All,
-        },
-        guards_deadline: kernel.deadlines.guards_ms.map(Duration::from_millis),
-        tool_deadline: kernel.deadlines.tool_ms.map(Duration::from_millis),
-        outputs: if kernel.retention.keep_outputs { Outputs::Kept } else { Outputs::ReleasedOnce },
-        ..Settings::new(policy.policy_hash.clone(), vec![keys.kernel.public().hex().to_owned()])
-    }
-}
-
-fn nested(server: &policy::Server) -> Vec<NestedTarget> {
-    let target = |invoke: &policy::Invoke| NestedTarget { server: invoke.server.clone(), tool: invoke.tool.clone() };
-    server.invoke.iter().map(target).collect()
 }
 
 /// Runs the async part of a command.
@@ -297,14 +229,4 @@ pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, CliError>>) -> Re
     // A read of stdin cannot be cancelled, and must not keep a host from ending that was told to.
     runtime.shutdown_background();
     done
-}
-
-/// What no tool may reach: whoever can change one of these needs no permission any more.
-fn protected(folders: &Folders) -> policy::Protected {
-    let mut protected = policy::Protected::new(&folders.state, &folders.keys);
-    protected.add("the folder of compiled components", &folders.cache);
-    if let Ok(dir) = approvers() {
-        protected.add("the folder of approvers' keys", &dir);
-    }
-    protected
 }

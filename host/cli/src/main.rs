@@ -19,8 +19,11 @@ mod ledger;
 mod mcp;
 mod plugins;
 mod print;
+mod reload;
+mod rules;
 mod waiting;
 mod wallet;
+mod watched;
 
 use std::process::ExitCode;
 

@@ -57,41 +57,53 @@ fn limits(l: &policy::Limits) -> chio_host_runtime::Limits {
     }
 }
 
-/// Loads every plugin of a policy, in its order.
-pub(crate) async fn load(folders: &Folders, keys: &Keys, policy: &Policy) -> Result<Plugins, CliError> {
-    let cache = CompiledCache::open(&folders.cache, *keys.cache).map_err(|e| CliError::Plugin(e.to_string()))?;
-    let config = RuntimeConfig { cache: Some(cache), ..RuntimeConfig::default() };
-    let runtime = Runtime::new(config).map_err(|e| CliError::Plugin(e.to_string()))?;
-    let mut plugins = Plugins::default();
-    for plugin in &policy.guards {
-        let guard = WasmGuard::load(&runtime, &described(plugin)).await;
-        let guard: Arc<dyn Guard> = Arc::new(guard.map_err(|e| failed("guards", plugin, &e))?);
-        plugins.guards.push(guard);
+/// Where plugins run, those of every policy that is in force one after the other.
+pub(crate) struct Sandbox {
+    runtime: Arc<Runtime>,
+}
+
+impl Sandbox {
+    pub(crate) fn new(folders: &Folders, keys: &Keys) -> Result<Self, CliError> {
+        let cache = CompiledCache::open(&folders.cache, *keys.cache).map_err(|e| CliError::Plugin(e.to_string()))?;
+        let config = RuntimeConfig { cache: Some(cache), ..RuntimeConfig::default() };
+        let runtime = Runtime::new(config).map_err(|e| CliError::Plugin(e.to_string()))?;
+        Ok(Self { runtime })
     }
-    for plugin in &policy.hooks {
-        let hook = WasmHook::load(&runtime, &described(plugin)).await;
-        let hook: Arc<dyn OutputHook> = Arc::new(hook.map_err(|e| failed("hooks", plugin, &e))?);
-        plugins.hooks.push(hook);
+
+    /// Loads every plugin of a policy, in its order.
+    pub(crate) async fn load(&self, policy: &Policy) -> Result<Plugins, CliError> {
+        let runtime = &self.runtime;
+        let mut plugins = Plugins::default();
+        for plugin in &policy.guards {
+            let guard = WasmGuard::load(runtime, &described(plugin)).await;
+            let guard: Arc<dyn Guard> = Arc::new(guard.map_err(|e| failed("guards", plugin, &e))?);
+            plugins.guards.push(guard);
+        }
+        for plugin in &policy.hooks {
+            let hook = WasmHook::load(runtime, &described(plugin)).await;
+            let hook: Arc<dyn OutputHook> = Arc::new(hook.map_err(|e| failed("hooks", plugin, &e))?);
+            plugins.hooks.push(hook);
+        }
+        for server in &policy.servers {
+            let plugin = &server.plugin;
+            let permissions = Permissions {
+                files: grants(server, &policy.protected)?,
+                outbound: outbound(&server.outbound, policy, &format!("servers.{}", plugin.name))?,
+            };
+            let arguments: BTreeMap<_, _> = server.arguments.clone();
+            let loaded = WasmToolServer::load(runtime, &described(plugin), permissions, arguments).await;
+            let loaded: Arc<dyn ToolServer> = Arc::new(loaded.map_err(|e| failed("servers", plugin, &e))?);
+            plugins.servers.insert(plugin.name.clone(), loaded);
+        }
+        for rail in &policy.rails {
+            let plugin = &rail.plugin;
+            let outbound = outbound(&rail.outbound, policy, &format!("rails.{}", plugin.name))?;
+            let loaded = WasmRail::load(runtime, &described(plugin), outbound).await;
+            let loaded: Arc<dyn PaymentRail> = Arc::new(loaded.map_err(|e| failed("rails", plugin, &e))?);
+            plugins.rails.insert(plugin.name.clone(), loaded);
+        }
+        Ok(plugins)
     }
-    for server in &policy.servers {
-        let plugin = &server.plugin;
-        let permissions = Permissions {
-            files: grants(server, &policy.protected)?,
-            outbound: outbound(&server.outbound, policy, &format!("servers.{}", plugin.name))?,
-        };
-        let arguments: BTreeMap<_, _> = server.arguments.clone();
-        let loaded = WasmToolServer::load(&runtime, &described(plugin), permissions, arguments).await;
-        let loaded: Arc<dyn ToolServer> = Arc::new(loaded.map_err(|e| failed("servers", plugin, &e))?);
-        plugins.servers.insert(plugin.name.clone(), loaded);
-    }
-    for rail in &policy.rails {
-        let plugin = &rail.plugin;
-        let outbound = outbound(&rail.outbound, policy, &format!("rails.{}", plugin.name))?;
-        let loaded = WasmRail::load(&runtime, &described(plugin), outbound).await;
-        let loaded: Arc<dyn PaymentRail> = Arc::new(loaded.map_err(|e| failed("rails", plugin, &e))?);
-        plugins.rails.insert(plugin.name.clone(), loaded);
-    }
-    Ok(plugins)
 }
 
 fn described(plugin: &policy::Plugin) -> Plugin<'_> {

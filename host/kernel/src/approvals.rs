@@ -83,7 +83,7 @@ impl Kernel {
     /// Changes whenever a human's decision was recorded.
     #[must_use]
     pub fn decisions(&self) -> watch::Receiver<u64> {
-        self.decided.subscribe()
+        self.live.decided.subscribe()
     }
 
     /// Records what a human decided. `says` is what the decision was sent as: where the signed one says otherwise, nothing
@@ -101,7 +101,7 @@ impl Kernel {
         let id = OperationId::from_listed(token.body.request.operation_id.clone());
         let nothing = || rejected("no call of that id waits for a human");
         let key = admission::request_key(&ledger.operation(&id)?.ok_or_else(nothing)?);
-        let turn = self.in_flight.turn(&key).await?;
+        let turn = self.live.in_flight.turn(&key).await?;
         // As it is now that nobody else moves it.
         let operation = ledger.operation(&id)?.filter(|o| !o.state.is_terminal()).ok_or_else(nothing)?;
         let now = self.books.now();
@@ -128,7 +128,7 @@ impl Kernel {
             (ApprovalSubject::Call, ApprovalDecision::Approved, _) => {
                 open.apply(None, vec![grant], Durability::Synced).await?;
                 self.books.failpoint("decide.after").await;
-                self.decided.send_modify(|n| *n += 1);
+                self.live.decided.send_modify(|n| *n += 1);
                 return Ok(Decided::MayRun);
             }
             (ApprovalSubject::Call, ApprovalDecision::Denied, _) => Ending::denied(&denied_by(token)),
@@ -147,9 +147,9 @@ impl Kernel {
         }
         let receipt = self.books.end(&mut open, &draft, &ending, None, first).await?;
         self.books.failpoint("decide.after").await;
-        at.inspect(|waiting| self.parked.remove(waiting));
+        at.inspect(|waiting| self.live.parked.remove(waiting));
         drop(turn);
-        self.decided.send_modify(|n| *n += 1);
+        self.live.decided.send_modify(|n| *n += 1);
         Ok(Decided::Ended(Box::new(receipt)))
     }
 
@@ -278,7 +278,7 @@ impl Kernel {
         mutations.push(books::append(&receipt, &owned.draft));
         let delivery = ending.delivery;
         // Before it waits: should this future be dropped on the way, it waits all the same.
-        self.parked.add(at);
+        self.live.parked.add(at);
         self.books.failpoint("park.before").await;
         let change = |record: &mut Operation| {
             record.parked = Some(parked);

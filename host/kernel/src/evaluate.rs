@@ -108,7 +108,7 @@ impl Kernel {
         let epoch = self.serving_epoch()?;
         let mut trail = Trail::begin(&*self.books.clock);
         let settings = &self.books.settings;
-        if let Err(denial) = verify::identify(call, &settings.trusted_issuers, &self.verified, trail.now()) {
+        if let Err(denial) = verify::identify(call, &settings.trusted_issuers, &self.live.verified, trail.now()) {
             return self.refuse(call, &trail, &denial).await;
         }
         let key = RequestKey {
@@ -116,7 +116,7 @@ impl Kernel {
             namespace: call.mode.namespace(),
             request_id: call.request_id.clone(),
         };
-        let turn = self.in_flight.turn(&key).await?;
+        let turn = self.live.in_flight.turn(&key).await?;
         let mut underway = match self.look_up(call, key)? {
             Known::Fresh(fresh) => Underway { epoch, fresh: Some(fresh), turn, guard: None },
             Known::Finished(response) => return Ok(*response),
@@ -142,7 +142,7 @@ impl Kernel {
     /// The ledger's epoch, if what an earlier one left open was looked at.
     pub(crate) fn serving_epoch(&self) -> Result<u64, KernelError> {
         let epoch = self.books.ledgers.durable.lease_epoch();
-        if epoch == self.recovered.load(Ordering::Acquire) { Ok(epoch) } else { Err(KernelError::Recovering) }
+        if epoch == self.live.recovered.load(Ordering::Acquire) { Ok(epoch) } else { Err(KernelError::Recovering) }
     }
 
     /// Steps 1 to 6.
@@ -261,8 +261,8 @@ impl Kernel {
         underway: &mut Underway,
         trail: &Trail,
     ) -> Result<(), Stopped> {
-        let permit = self.unwinds.reserve()?;
-        if (self.books.settings.nonce.require || !judgement.asks.is_empty()) && self.parked.is_full() {
+        let permit = self.live.unwinds.reserve()?;
+        if (self.books.settings.nonce.require || !judgement.asks.is_empty()) && self.live.parked.is_full() {
             return Err(Denial::Busy("too many calls wait for nonces and approvals; try again later").into());
         }
         let durable = self.must_outlive_the_process(call, admitted, judgement);
@@ -277,7 +277,8 @@ impl Kernel {
         let kept = durable.then(|| draft.to_kept(None));
         let unbound = (!durable).then(|| fresh.clone());
         let operation = OpenOperation::under(epoch, ledger.clone(), operation);
-        let guard = PostAdmissionDropGuard::new(operation, draft, unbound, underway.turn.clone(), permit);
+        let guard =
+            PostAdmissionDropGuard::new(self.books.clone(), operation, draft, unbound, underway.turn.clone(), permit);
         let guard = underway.guard.insert(guard);
         self.books.failpoint("record.before").await;
         admission::record(guard.operation(), bind, kept).await?;

@@ -174,10 +174,18 @@ pub struct Ledgers {
     pub volatile: Arc<dyn Ledger>,
 }
 
-/// The one way to a tool.
+/// The one way to a tool, under one set of rules.
+///
+/// A kernel never changes: other rules are another kernel, that [`succeeds`](Self::succeeded_by) it. So a call ends under
+/// the rules and on the plugins that it began with, and none is judged by a half of each.
 pub struct Kernel {
     pub(crate) books: Arc<Books>,
     pub(crate) plugins: Plugins,
+    pub(crate) live: Arc<Live>,
+}
+
+/// What goes on whatever the rules are.
+pub(crate) struct Live {
     pub(crate) in_flight: InFlight,
     pub(crate) verified: VerifiedTokens,
     pub(crate) unwinds: Unwinds,
@@ -201,24 +209,45 @@ impl Kernel {
         ledgers: Ledgers,
         clock: Arc<dyn Clock>,
     ) -> Result<(Self, Settler), KernelError> {
-        if settings.nonce.require && !ledgers.durable.outlives_the_process() {
-            return Err(KernelError::VolatileNonces);
-        }
-        let places = settings.settler_places;
-        let recovered = AtomicU64::new(ledgers.durable.lease_epoch());
-        let books = Arc::new(Books { settings, signer, ledgers, clock, rails: plugins.rails.clone() });
-        let (unwinds, settler) = Settler::new(books.clone(), places);
-        let kernel = Self {
-            books,
-            plugins,
+        let (unwinds, settler) = Settler::new(settings.settler_places);
+        let live = Live {
             in_flight: InFlight::new(MAX_IN_FLIGHT),
             verified: VerifiedTokens::default(),
             unwinds,
             parked: ParkedOperations::default(),
             decided: watch::Sender::default(),
-            recovered,
+            recovered: AtomicU64::new(ledgers.durable.lease_epoch()),
         };
-        Ok((kernel, settler))
+        let books = Books { settings, signer, ledgers, clock, rails: plugins.rails.clone() };
+        Ok((Self::under(books, plugins, Arc::new(live))?, settler))
+    }
+
+    fn under(books: Books, plugins: Plugins, live: Arc<Live>) -> Result<Self, KernelError> {
+        if books.settings.nonce.require && !books.ledgers.durable.outlives_the_process() {
+            return Err(KernelError::VolatileNonces);
+        }
+        Ok(Self { books: Arc::new(books), plugins, live })
+    }
+
+    /// A kernel under other rules, over the same ledgers, calls and settler. Calls that this one has begun go on under it;
+    /// whoever has both gives new ones to the successor. The accounts of its policy are opened, or have its totals, when this
+    /// returns. Where tests stop, and how many calls may be open, stays.
+    ///
+    /// # Errors
+    /// As with [`new`](Self::new), and those of [`recover`](Self::recover). This kernel is as it was.
+    pub async fn succeeded_by(&self, settings: Settings, plugins: Plugins) -> Result<Self, KernelError> {
+        let Books { settings: Settings { failpoints, settler_places, .. }, signer, ledgers, clock, .. } = &*self.books;
+        let settings = Settings { failpoints: failpoints.clone(), settler_places: *settler_places, ..settings };
+        let books = Books {
+            settings,
+            signer: signer.clone(),
+            ledgers: ledgers.clone(),
+            clock: clock.clone(),
+            rails: plugins.rails.clone(),
+        };
+        let successor = Self::under(books, plugins, self.live.clone())?;
+        successor.books.open_accounts().await?;
+        Ok(successor)
     }
 
     /// Ends what an earlier run left open, and opens the policy's accounts. To be awaited before anything is served, and
@@ -228,9 +257,9 @@ impl Kernel {
     /// The ledger does not take it, or an account of the policy holds less than was spent from it.
     pub async fn recover(&self) -> Result<Recovered, KernelError> {
         let epoch = self.books.ledgers.durable.lease_epoch();
-        let recovered = self.books.recover(&self.parked).await?;
+        let recovered = self.books.recover(&self.live.parked).await?;
         self.books.open_accounts().await?;
-        self.recovered.store(epoch, Ordering::Release);
+        self.live.recovered.store(epoch, Ordering::Release);
         Ok(recovered)
     }
 

@@ -46,7 +46,7 @@ impl Kernel {
         if let Some(guard) = underway.guard.take() {
             guard.disarm();
         }
-        self.parked.add(waiting);
+        self.live.parked.add(waiting);
         let code = ending.code;
         Ok(Box::new(Response { code, nonce: Some(nonce), ..Response::of(receipt) }))
     }
@@ -88,19 +88,20 @@ impl Kernel {
             Ok(key) => key,
             Err(why) => return self.still_waits(call, draft, &operation, &why.into()).await,
         };
-        let permit = match self.unwinds.reserve() {
+        let permit = match self.live.unwinds.reserve() {
             Ok(permit) => permit,
             Err(denial) => return self.still_waits(call, draft, &operation, &denial).await,
         };
         let waiting = waiting(&operation);
         let open = OpenOperation::under(epoch, self.books.ledgers.durable.clone(), operation);
         // From here on whoever drops the call undoes the first step as well.
-        let mut guard = PostAdmissionDropGuard::new(open, draft.clone(), None, turn.clone(), permit);
+        let mut guard =
+            PostAdmissionDropGuard::new(self.books.clone(), open, draft.clone(), None, turn.clone(), permit);
         let open = guard.operation();
         let reserve = Mutation::ReserveNonce { nonce: key, operation: open.record.id.clone(), now };
         match open.apply(None, vec![reserve], Durability::Buffered).await {
             Ok(_) => {
-                waiting.inspect(|waiting| self.parked.remove(waiting));
+                waiting.inspect(|waiting| self.live.parked.remove(waiting));
                 Ok(Resumed::Goes(Box::new(Underway { epoch, fresh: None, turn, guard: Some(guard) })))
             }
             Err(LedgerError::Refused(Refused::Nonce { why, .. })) => {
@@ -123,13 +124,13 @@ impl Kernel {
     ) -> Result<Resumed, KernelError> {
         let kept = self.kept(&operation)?;
         let draft = Draft::of(call, trail, &self.books.settings.policy_hash).keeping_secrets_of(&kept);
-        let permit = match self.unwinds.reserve() {
+        let permit = match self.live.unwinds.reserve() {
             Ok(permit) => permit,
             Err(denial) => return self.still_waits(call, draft, &operation, &denial).await,
         };
         // It is parked until its hold is taken, and stays listed so: dropped before that, it waits as before.
         let open = OpenOperation::under(epoch, self.books.ledgers.durable.clone(), operation);
-        let guard = PostAdmissionDropGuard::new(open, draft, None, turn.clone(), permit);
+        let guard = PostAdmissionDropGuard::new(self.books.clone(), open, draft, None, turn.clone(), permit);
         Ok(Resumed::Goes(Box::new(Underway { epoch, fresh: None, turn, guard: Some(guard) })))
     }
 
@@ -143,7 +144,7 @@ impl Kernel {
     ) -> Result<Resumed, KernelError> {
         // While this call had the turn, nobody else could end the operation.
         if let Some(waiting) = waiting(operation) {
-            self.parked.add(waiting);
+            self.live.parked.add(waiting);
         }
         self.refuse_as(draft, call, denial).await.map(Box::new).map(Resumed::Answered)
     }
@@ -197,9 +198,9 @@ impl Kernel {
         let Ok(epoch) = self.serving_epoch() else { return };
         let mut busy = Vec::new();
         for _ in 0..most {
-            let Some(waiting) = self.parked.take_expired(self.books.now()) else { break };
+            let Some(waiting) = self.live.parked.take_expired(self.books.now()) else { break };
             let (_, id, key) = &waiting;
-            let Some(turn) = self.in_flight.turn_now(key) else {
+            let Some(turn) = self.live.in_flight.turn_now(key) else {
                 // Whoever has the turn may leave it waiting.
                 busy.push(waiting);
                 continue;
@@ -216,7 +217,7 @@ impl Kernel {
             }
         }
         for waiting in busy {
-            self.parked.add(waiting);
+            self.live.parked.add(waiting);
         }
     }
 

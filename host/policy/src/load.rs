@@ -23,6 +23,7 @@ use crate::yaml::MAX_BYTES;
 pub fn load(path: &Path, host: &Host<'_>) -> Result<Policy, Problems> {
     let name = path.display().to_string();
     let report = Report::new(&name);
+    (host.note)(path);
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let read = files::read(path, MAX_BYTES).and_then(files::text).and_then(|text| {
         let dir = folder.canonicalize().map_err(|e| format!("its folder cannot be opened: {e}"))?;

@@ -32,7 +32,7 @@ pub(crate) fn run(common: &Common, args: CallArgs) -> Result<Outcome, CliError> 
         let mut call = target::call(&host, &target, Mode::Call)?;
         call.admission = AdmissionMetadata { proof: call.admission.proof.take(), ..admission };
         let response = match wait {
-            None => host.kernel.evaluate(&call).await?,
+            None => host.rules().kernel.evaluate(&call).await?,
             Some(most) => match wait_for(&folders, &host, call, most).await {
                 Ok(response) => response,
                 Err(error) => {
@@ -51,7 +51,7 @@ pub(crate) fn run(common: &Common, args: CallArgs) -> Result<Outcome, CliError> 
         if let Some(nonce) = &response.nonce {
             fields.push(("nonce", json!(nonce)));
         }
-        if let Some(awaits) = host.kernel.awaits_human(&response)? {
+        if let Some(awaits) = host.rules().kernel.awaits_human(&response)? {
             fields.extend(awaited(&target, &awaits, &response));
         }
         host.close().await;
@@ -64,7 +64,7 @@ pub(crate) fn run(common: &Common, args: CallArgs) -> Result<Outcome, CliError> 
 /// process.
 async fn wait_for(folders: &Folders, host: &Host, call: Call, most: Duration) -> Result<Response, CliError> {
     let control = run::listen(folders, host);
-    let agent = host.agent.clone();
+    let agent = host.rules().agent.clone();
     let told = Mutex::new(None);
     let tell = move |awaits: &AwaitsHuman| {
         let before = told.lock().unwrap_or_else(PoisonError::into_inner).replace(awaits.clone());
@@ -73,7 +73,8 @@ async fn wait_for(folders: &Folders, host: &Host, call: Call, most: Duration) ->
         }
     };
     let patience = Patience { most, renew: Box::new(move |call| agent.renew(call)), tell: Box::new(tell) };
-    let evaluated = waiting::evaluate(&host.kernel, call, Some(patience), std::future::pending());
+    let kernel = host.rules().kernel.clone();
+    let evaluated = waiting::evaluate(&kernel, call, Some(patience), std::future::pending());
     // Whoever stops it drops the call: what waits goes on waiting, and what never reached its tool is undone.
     let response = tokio::select! {
         response = evaluated => response.map_err(CliError::from),

@@ -11,9 +11,9 @@ use crate::args::{CapabilityArgs, CapabilityCommand, Common};
 use crate::clock::SystemClock;
 use crate::error::CliError;
 use crate::folders::Folders;
-use crate::host;
 use crate::keys::Keys;
 use crate::print;
+use crate::rules;
 use crate::wallet;
 
 pub(crate) fn run(common: &Common, args: CapabilityArgs) -> Result<Outcome, CliError> {
@@ -24,7 +24,7 @@ pub(crate) fn run(common: &Common, args: CapabilityArgs) -> Result<Outcome, CliE
             print::key(common.format, &name, key.public())?;
         }
         CapabilityCommand::Issue { policy, name, to } => {
-            let rules = host::policy_of(&folders, &policy)?;
+            let rules = rules::policy_of(&folders, &policy)?;
             let template = rules.capabilities.iter().find(|template| template.name == name).ok_or_else(|| {
                 let there_are: Vec<_> = rules.capabilities.iter().map(|template| template.name.as_str()).collect();
                 let there_are = if there_are.is_empty() { "none".to_owned() } else { there_are.join(", ") };

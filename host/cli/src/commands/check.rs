@@ -18,7 +18,7 @@ pub(crate) fn run(common: &Common, args: CheckArgs) -> Result<Outcome, CliError>
     let source = target::source(&target);
     host::block_on(async {
         let host = Host::open(&folders, &source).await?;
-        if matches!(mode, Mode::Preflight) && host.has_hooks() {
+        if matches!(mode, Mode::Preflight) && host.rules().has_hooks() {
             return Err(CliError::Usage(format!(
                 "{}: this policy has output hooks, and a preflight check has no output to show them; use --mode full \
                  with --output-fixture FILE",
@@ -27,7 +27,7 @@ pub(crate) fn run(common: &Common, args: CheckArgs) -> Result<Outcome, CliError>
         }
         let full = matches!(mode, Mode::Full { .. });
         let call = target::call(&host, &target, mode)?;
-        let response = host.kernel.evaluate(&call).await?;
+        let response = host.rules().kernel.evaluate(&call).await?;
         let mut fields = target::fields(&host, &target, &response);
         fields.push(("mode", json!(if full { "full" } else { "preflight" })));
         fields.push(("fixture", json!(full)));

@@ -112,10 +112,10 @@ fn folders(common: &Common, here: &Path) -> Result<Folders, CliError> {
 
 async fn call(host: &Host, number: u32, scene: &Scene) -> Result<Response, CliError> {
     let id = RequestId::new(format!("demo-{number}-{}", uuid::Uuid::now_v7()))?;
-    let token = host.agent.token_for(scene.server, scene.tool)?;
+    let token = host.rules().agent.token_for(scene.server, scene.tool)?;
     let arguments = Arguments::new(scene.params.clone())?;
-    let call = Call::new(id, host.agent.id(), token, scene.server, scene.tool, arguments)?;
-    Ok(host.kernel.evaluate(&call).await?)
+    let call = Call::new(id, host.rules().agent.id(), token, scene.server, scene.tool, arguments)?;
+    Ok(host.rules().kernel.evaluate(&call).await?)
 }
 
 impl Scene {

@@ -1,12 +1,17 @@
 //! `run`: MCP on stdin and stdout.
 
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
 use crate::Outcome;
 use crate::args::{Common, RunArgs};
 use crate::control::socket::Listening;
 use crate::error::CliError;
 use crate::folders::Folders;
-use crate::host::{self, Host, Source};
-use crate::mcp;
+use crate::host::{self, Host};
+use crate::rules::Source;
+use crate::{mcp, reload};
 
 pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<Outcome, CliError> {
     let folders = Folders::of(common)?;
@@ -14,28 +19,34 @@ pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<Outcome, CliError> 
     let source = Source { policy, capability, agent: args.agent.name.clone() };
     host::block_on(async {
         let host = Host::open(&folders, &source).await?;
-        let tools: usize = host.kernel.plugins().servers.values().map(|s| s.tools().len()).sum();
-        tracing::info!(policy_hash = host.policy_hash, tools, "serving MCP on stdin and stdout");
+        let tools: usize = host.rules().kernel.plugins().servers.values().map(|s| s.tools().len()).sum();
+        tracing::info!(policy_hash = host.rules().policy_hash, tools, "serving MCP on stdin and stdout");
         let control = listen(&folders, &host);
-        let session = mcp::Session {
-            kernel: host.kernel.clone(),
-            tokens: host.agent.clone(),
-            wait_for_approval: args.wait_for_approval,
-        };
-        let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-        let served = mcp::serve(session, input, output, stop_asked()).await;
+        let served = serve(&host, args).await;
         if let Some(control) = control {
             control.end().await;
         }
         host.close().await;
-        served.map_err(|e| CliError::Mcp(e.to_string()))
+        served
     })?;
     Ok(Outcome::Done)
 }
 
+/// Serves one client, under whatever rules are in force by then.
+async fn serve(host: &Host, args: &RunArgs) -> Result<(), CliError> {
+    let offer = reload::offer(&host.rules())?;
+    let (offering, offers) = watch::channel(Arc::new(offer));
+    let session = mcp::Session { offers, wait_for_approval: args.wait_for_approval };
+    let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+    tokio::select! {
+        served = mcp::serve(session, input, output, stop_asked()) => served.map_err(|e| CliError::Mcp(e.to_string())),
+        never = reload::keep_up(host, &args.policy, &offering) => match never {},
+    }
+}
+
 /// Takes requests of other commands while this one has the ledger. Without that a host serves all the same.
 pub(super) fn listen(folders: &Folders, host: &Host) -> Option<Listening> {
-    let listening = Listening::start(folders, &host.kernel);
+    let listening = Listening::start(folders, host.kernels());
     listening.inspect_err(|error| tracing::warn!(%error, "other commands cannot reach this host")).ok()
 }
 

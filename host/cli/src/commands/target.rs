@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::args::Target;
 use crate::error::CliError;
-use crate::host::{Host, Source};
+use crate::host::Host;
+use crate::rules::Source;
 
 /// Whose rules the call is under, and who makes it.
 pub(super) fn source(target: &Target) -> Source {
@@ -27,10 +28,10 @@ pub(super) fn call(host: &Host, target: &Target, mode: Mode) -> Result<Call, Cli
         Some(id) => RequestId::new(id.clone())?,
         None => RequestId::new(format!("{}-{}", mode.namespace().as_str(), uuid::Uuid::now_v7()))?,
     };
-    let token = host.agent.token_for(&target.server, &target.tool)?;
-    let mut call = Call::new(request_id, host.agent.id(), token, &target.server, &target.tool, arguments)?;
+    let token = host.rules().agent.token_for(&target.server, &target.tool)?;
+    let mut call = Call::new(request_id, host.rules().agent.id(), token, &target.server, &target.tool, arguments)?;
     call.mode = mode;
-    call.admission.proof = host.agent.proof(&call);
+    call.admission.proof = host.rules().agent.proof(&call);
     Ok(call)
 }
 
@@ -85,8 +86,8 @@ pub(super) fn fields(host: &Host, target: &Target, response: &Response) -> Vec<(
         ));
     }
     fields.push(("receipt_id", json!(response.receipt.id())));
-    fields.push(("policy", json!(host.policy_hash)));
-    fields.push(("source", json!(host.source_hash)));
+    fields.push(("policy", json!(host.rules().policy_hash)));
+    fields.push(("source", json!(host.rules().source_hash)));
     fields
 }
 

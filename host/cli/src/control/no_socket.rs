@@ -1,19 +1,17 @@
 //! Where there are no Unix sockets, a host that runs cannot be asked.
 
-use std::sync::Arc;
-
-use chio_host_kernel::Kernel;
 use serde_json::Value;
 
 use super::Request;
 use crate::error::CliError;
 use crate::folders::Folders;
+use crate::host::Kernels;
 
 /// Nothing.
 pub(crate) struct Listening;
 
 impl Listening {
-    pub(crate) fn start(_: &Folders, _: &Arc<Kernel>) -> Result<Self, CliError> {
+    pub(crate) fn start(_: &Folders, _: Kernels) -> Result<Self, CliError> {
         Ok(Self)
     }
 

@@ -4,7 +4,6 @@ use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use chio_host_kernel::Kernel;
@@ -19,6 +18,7 @@ use tokio::time::timeout;
 use super::{Request, answer};
 use crate::error::CliError;
 use crate::folders::{Folders, check_private};
+use crate::host::Kernels;
 
 /// The longest request, in bytes.
 const MAX_REQUEST: u64 = 1 << 20;
@@ -75,7 +75,7 @@ pub(crate) struct Listening {
 impl Listening {
     /// Listens. The caller holds the ledger of the folder, so there is no other host here: a socket that an earlier one left is
     /// replaced, unless somebody listens on it all the same.
-    pub(crate) fn start(folders: &Folders, kernel: &Arc<Kernel>) -> Result<Self, CliError> {
+    pub(crate) fn start(folders: &Folders, kernels: Kernels) -> Result<Self, CliError> {
         let path = path(folders);
         let failed = |e: io::Error| CliError::path(&path, format!("the control socket: {e}"));
         check_private(&folders.state)?;
@@ -84,7 +84,7 @@ impl Listening {
         // The folder lets nobody else in, before this and after.
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(failed)?;
         let (stop, stopped) = oneshot::channel();
-        let served = tokio::spawn(serve(listener, kernel.clone(), stopped));
+        let served = tokio::spawn(serve(listener, kernels, stopped));
         Ok(Self { path, stop, served })
     }
 
@@ -118,7 +118,7 @@ fn remove_stale(path: &Path) -> Result<(), CliError> {
     }
 }
 
-async fn serve(listener: UnixListener, kernel: Arc<Kernel>, mut stopped: oneshot::Receiver<()>) {
+async fn serve(listener: UnixListener, kernels: Kernels, mut stopped: oneshot::Receiver<()>) {
     let mut connections = JoinSet::new();
     loop {
         if connections.len() >= MAX_CONNECTIONS {
@@ -131,7 +131,7 @@ async fn serve(listener: UnixListener, kernel: Arc<Kernel>, mut stopped: oneshot
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    let kernel = kernel.clone();
+                    let kernel = kernels.borrow().clone();
                     connections.spawn(async move {
                         if let Err(error) = converse(stream, &kernel).await {
                             tracing::debug!(%error, "a control connection ended early");

@@ -1,5 +1,7 @@
 //! What a client may ask for: the tools, and calls of them. No resources, no prompts.
 
+use std::sync::Arc;
+
 use chio_host_kernel::canonical::printable;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation,
@@ -9,12 +11,11 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use uuid::Uuid;
 
-use super::Session;
 use super::answer::{answer, failed, visit_first};
 use super::asking::Asking;
-use super::catalog::Catalog;
 use super::follow::{Calls, Lost, MAX_CALLS, Waits, follow};
 use super::progress::Words;
+use super::{Offer, Session};
 
 const INSTRUCTIONS: &str = "Every call of a tool is mediated: it is checked against a capability and a policy before it \
                             runs, and its output before it is returned. A denial says who refused and carries the id of \
@@ -23,16 +24,18 @@ const INSTRUCTIONS: &str = "Every call of a tool is mediated: it is checked agai
 /// One session with one client.
 pub(super) struct Edge {
     with: Session,
-    catalog: Catalog,
     session: Uuid,
     calls: Calls,
-    words: Words,
 }
 
 impl Edge {
-    pub(super) fn new(with: Session, catalog: Catalog) -> Self {
-        let words = if with.kernel.plugins().hooks.is_empty() { Words::Told } else { Words::Withheld };
-        Self { with, catalog, session: Uuid::now_v7(), calls: Calls::new(), words }
+    pub(super) fn new(with: Session) -> Self {
+        Self { with, session: Uuid::now_v7(), calls: Calls::new() }
+    }
+
+    /// What is offered at this moment.
+    fn offer(&self) -> Arc<Offer> {
+        self.with.offers.borrow().clone()
     }
 
     /// The calls under way.
@@ -43,7 +46,7 @@ impl Edge {
 
 impl ServerHandler for Edge {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build())
             .with_server_info(Implementation::new("chio-host", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
     }
@@ -53,7 +56,7 @@ impl ServerHandler for Edge {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.catalog.tools().to_vec()))
+        Ok(ListToolsResult::with_all_items(self.offer().catalog.tools().to_vec()))
     }
 
     async fn call_tool(
@@ -61,7 +64,10 @@ impl ServerHandler for Edge {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let resolved = self.catalog.resolve(&request.name).ok_or_else(|| unknown(&request.name))?;
+        let offer = self.offer();
+        let Offer { kernel, tokens, catalog } = &*offer;
+        let words = if kernel.plugins().hooks.is_empty() { Words::Told } else { Words::Withheld };
+        let resolved = catalog.resolve(&request.name).ok_or_else(|| unknown(&request.name))?;
         let Some(place) = self.calls.enter() else {
             return Ok(failed(format!("busy: {MAX_CALLS} calls are under way; try again later")).into());
         };
@@ -72,15 +78,14 @@ impl ServerHandler for Edge {
             target: resolved.target,
             arguments: request.arguments.unwrap_or_default(),
         };
-        let Session { kernel, tokens, wait_for_approval } = &self.with;
         // A proof by the client is good for this moment, and cannot be renewed here.
-        let most = wait_for_approval.filter(|_| !asking.brings_a_proof());
+        let most = self.with.wait_for_approval.filter(|_| !asking.brings_a_proof());
         let call = match asking.into_call(&**tokens) {
             Ok(call) => call,
             Err(why) => return Ok(failed(why.to_string()).into()),
         };
         let waits = most.map(|most| Waits { most, tokens: tokens.clone() });
-        let followed = follow(kernel, call, (place, &self.calls), &context, self.words, waits).await;
+        let followed = follow(kernel, call, (place, &self.calls), &context, words, waits).await;
         let lost = |lost: Lost| ErrorData::internal_error(lost.to_string(), None);
         let response = followed.map_err(lost)?;
         if !response.elicitations.is_empty() {

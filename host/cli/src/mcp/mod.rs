@@ -1,7 +1,7 @@
 //! The MCP edge: an agent's client on one side, [`Kernel::evaluate`] on the other, and no other way between them.
 //!
 //! - `door` is the transport: it lets in only lines that mean the same to every reader, and answers the others;
-//! - `catalog` names the tools that the capability covers, for `tools/list` and back;
+//! - `catalog` names the tools that the capability covers, for `tools/list` and back; an [`Offer`] is one set of rules;
 //! - `edge` answers the protocol's requests; `asking` makes a mediated call of a `tools/call`, `follow` waits for it, and
 //!   `answer` says how it ended;
 //! - `progress` carries a tool's progress to the client.
@@ -18,16 +18,18 @@ mod progress;
 #[cfg(test)]
 mod tests;
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chio_host_kernel::Kernel;
 use chio_host_kernel::call::Call;
 use chio_host_kernel::capability::CapabilityToken;
 use chio_host_kernel::proof::ProofOfPossession;
-use rmcp::service::{QuitReason, RunningService, ServerInitializeError, serve_server};
+use chio_host_kernel::{Kernel, Plugins};
+use rmcp::service::{Peer, QuitReason, RunningService, ServerInitializeError, serve_server};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::pin;
+use tokio::sync::watch;
 use tokio::task::JoinError;
 
 pub(crate) use self::answer::awaited;
@@ -44,7 +46,7 @@ pub(crate) trait Tokens: Send + Sync {
     /// Who asks: the agent's public key, lower-case hex. A token that was issued to another is refused.
     fn agent(&self) -> &str;
 
-    /// Whether the agent may invoke the tool, and so is shown it. Asked once, when the session opens.
+    /// Whether the agent may invoke the tool, and so is shown it. Asked once for each set of rules.
     fn covers(&self, server: &str, tool: &str) -> bool;
 
     /// A token to present for one call, valid now.
@@ -68,10 +70,36 @@ pub(crate) trait Tokens: Send + Sync {
     }
 }
 
-/// Whom a session is with, and how it is served.
+/// What a client is offered under one set of rules.
+pub(crate) struct Offer {
+    kernel: Arc<Kernel>,
+    tokens: Arc<dyn Tokens>,
+    catalog: Catalog,
+}
+
+impl Offer {
+    /// The tools that the tokens cover.
+    ///
+    /// # Errors
+    /// Tools that cannot be offered under a name that every client takes.
+    pub(crate) fn new(kernel: Arc<Kernel>, tokens: Arc<dyn Tokens>) -> Result<Self, ServeError> {
+        let catalog = Catalog::new(kernel.plugins(), &*tokens).map_err(ServeError::Catalog)?;
+        Ok(Self { kernel, tokens, catalog })
+    }
+
+    /// Whether there could be one of these.
+    ///
+    /// # Errors
+    /// As with [`new`](Self::new).
+    pub(crate) fn check(plugins: &Plugins, tokens: &dyn Tokens) -> Result<(), ServeError> {
+        Catalog::new(plugins, tokens).map(drop).map_err(ServeError::Catalog)
+    }
+}
+
+/// How a session is served.
 pub(crate) struct Session {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) tokens: Arc<dyn Tokens>,
+    /// What is offered, now and whenever the rules have changed. A call ends under the offer that it was made under.
+    pub(crate) offers: watch::Receiver<Arc<Offer>>,
     /// How long a call that waits for a human is kept open; not at all where none is said.
     pub(crate) wait_for_approval: Option<Duration>,
 }
@@ -99,15 +127,15 @@ fn list(errors: &[CatalogError]) -> String {
 /// Nothing but JSON-RPC is written to `output`, one message a line.
 ///
 /// # Errors
-/// The tools' names do not fit, or the session broke. A client that leaves is no error.
+/// The session broke. A client that leaves is no error.
 pub(crate) async fn serve(
     session: Session,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let catalog = Catalog::new(session.kernel.plugins(), &*session.tokens).map_err(ServeError::Catalog)?;
-    let edge = Edge::new(session, catalog);
+    let offers = session.offers.clone();
+    let edge = Edge::new(session);
     let calls = edge.calls().clone();
     // A client that is gone did not cancel: its calls go on to their receipts, and only wait for no human any more.
     let of_client = calls.clone();
@@ -121,7 +149,7 @@ pub(crate) async fn serve(
     let stop = opened.as_ref().ok().map(RunningService::cancellation_token);
     let served = async {
         let ended = match opened {
-            Ok(session) => until_closed(session).await,
+            Ok(session) => until_closed(session, offers).await,
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(ServeError::Handshake(Box::new(error))),
         };
@@ -144,10 +172,36 @@ pub(crate) async fn serve(
     })
 }
 
-async fn until_closed(session: RunningService<rmcp::RoleServer, Edge>) -> Result<(), ServeError> {
-    match session.waiting().await? {
+async fn until_closed(
+    session: RunningService<rmcp::RoleServer, Edge>,
+    offers: watch::Receiver<Arc<Offer>>,
+) -> Result<(), ServeError> {
+    let client = session.peer().clone();
+    let ended = tokio::select! {
+        ended = session.waiting() => ended,
+        never = tell_of_changes(&client, offers) => match never {},
+    };
+    match ended? {
         QuitReason::JoinError(error) => Err(error.into()),
         _ => Ok(()),
+    }
+}
+
+/// Tells the client whenever the tools are others.
+async fn tell_of_changes(client: &Peer<rmcp::RoleServer>, mut offers: watch::Receiver<Arc<Offer>>) -> Infallible {
+    let mut known = offers.borrow_and_update().clone();
+    loop {
+        if offers.changed().await.is_err() {
+            // Whoever could change the rules is gone.
+            std::future::pending::<()>().await;
+        }
+        let now = offers.borrow_and_update().clone();
+        if now.catalog.tools() != known.catalog.tools()
+            && let Err(error) = client.notify_tool_list_changed().await
+        {
+            tracing::debug!(%error, "the client was not told that the tools have changed");
+        }
+        known = now;
     }
 }
 

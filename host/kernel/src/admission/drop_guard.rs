@@ -1,8 +1,11 @@
 //! What is owed by a call that was admitted, until it has ended.
 
+use std::sync::Arc;
+
 use tokio::sync::mpsc::OwnedPermit;
 
 use super::{ChildReceipts, OpenOperation};
+use crate::books::Books;
 use crate::draft::Draft;
 use crate::in_flight::Turn;
 use crate::replay::Fresh;
@@ -31,6 +34,8 @@ pub(crate) struct PostAdmissionDropGuard {
 
 /// A call that has to be ended by somebody else.
 pub(crate) struct Unwind {
+    /// The rules and rails that it began with.
+    pub(crate) books: Arc<Books>,
     pub(crate) operation: OpenOperation,
     /// What its receipt will say.
     pub(crate) draft: Draft,
@@ -53,6 +58,7 @@ pub(crate) struct Unwind {
 impl PostAdmissionDropGuard {
     /// A guard over an operation that is not recorded yet, or was by an earlier evaluation.
     pub(crate) fn new(
+        books: Arc<Books>,
         operation: OpenOperation,
         draft: Draft,
         fresh: Option<Fresh>,
@@ -60,6 +66,7 @@ impl PostAdmissionDropGuard {
         permit: OwnedPermit<Unwind>,
     ) -> Self {
         let unwind = Unwind {
+            books,
             operation,
             draft,
             ending: None,

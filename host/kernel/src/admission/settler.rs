@@ -1,7 +1,6 @@
 //! Ends calls whose future is gone.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{OwnedPermit, Receiver, Sender, channel};
@@ -42,21 +41,20 @@ impl Unwinds {
 /// What it could not do, recovery does: the operation's row says everything. It ends when the kernel is gone and the queue
 /// is empty.
 pub struct Settler {
-    books: Arc<Books>,
     queue: Receiver<Unwind>,
 }
 
 impl Settler {
     /// A settler with room for so many calls at one time.
-    pub(crate) fn new(books: Arc<Books>, capacity: usize) -> (Unwinds, Self) {
+    pub(crate) fn new(capacity: usize) -> (Unwinds, Self) {
         let (unwinds, queue) = channel(capacity.max(1));
-        (Unwinds(unwinds), Self { books, queue })
+        (Unwinds(unwinds), Self { queue })
     }
 
     /// Works until the kernel is gone.
     pub async fn run(mut self) {
         while let Some(unwind) = self.queue.recv().await {
-            self.end(unwind).await;
+            end(unwind).await;
         }
     }
 
@@ -64,34 +62,31 @@ impl Settler {
     pub async fn run_until_idle(&mut self) -> usize {
         let mut ended = 0;
         while let Ok(unwind) = self.queue.try_recv() {
-            self.end(unwind).await;
+            end(unwind).await;
             ended += 1;
         }
         ended
     }
+}
 
-    /// One that panics is logged, and left to recovery; the next one is no worse off for it.
-    async fn end(&self, mut unwind: Unwind) {
-        let id = unwind.operation.record.id.clone();
-        let ended = catch_unwind(self.books.unwind(&mut unwind)).await;
-        if !matches!(ended, Ok(Ok(()))) && unwind.fresh.is_some() {
-            // Recovery does not look at what is not durable. The next call with this id must not find it.
-            if let Err(error) = unwind.forget().await {
-                tracing::error!(audit_fault = true, operation = id.as_str(), %error, "and it stays in memory");
-            }
+/// One that panics is logged, and left to recovery; the next one is no worse off for it.
+async fn end(mut unwind: Unwind) {
+    let id = unwind.operation.record.id.clone();
+    let books = unwind.books.clone();
+    let ended = catch_unwind(books.unwind(&mut unwind)).await;
+    if !matches!(ended, Ok(Ok(()))) && unwind.fresh.is_some() {
+        // Recovery does not look at what is not durable. The next call with this id must not find it.
+        if let Err(error) = unwind.forget().await {
+            tracing::error!(audit_fault = true, operation = id.as_str(), %error, "and it stays in memory");
         }
-        match ended {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => {
-                tracing::error!(audit_fault = true, operation = id.as_str(), %error, "a dropped call is left to recovery");
-            }
-            Err(()) => {
-                tracing::error!(
-                    audit_fault = true,
-                    operation = id.as_str(),
-                    "a dropped call panicked as it was unwound"
-                );
-            }
+    }
+    match ended {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => {
+            tracing::error!(audit_fault = true, operation = id.as_str(), %error, "a dropped call is left to recovery");
+        }
+        Err(()) => {
+            tracing::error!(audit_fault = true, operation = id.as_str(), "a dropped call panicked as it was unwound");
         }
     }
 }

@@ -60,7 +60,7 @@ impl Kernel {
         let id = RequestId::new(format!("account-{name}")).map_err(|e| refused(name, &e.to_string()))?;
         let subject = self.books.signer.public().hex().to_owned();
         let key = RequestKey { subject, namespace: Namespace::Call, request_id: id };
-        let _turn = self.in_flight.turn(&key).await?;
+        let _turn = self.live.in_flight.turn(&key).await?;
         let stored = ledger.account(name)?.ok_or_else(nothing)?;
         let units = total(&stored).filter(|units| *units <= MAX_INTEGER);
         let units = units.ok_or_else(|| refused(name, "its total does not fit; it is at most 2^53 - 1"))?;

@@ -75,6 +75,7 @@ impl Context<'_> {
 
     fn file(&mut self, written: &Located<String>, role: Role, limits: &Limits) -> Option<(Component, Asked)> {
         let path = absolute(&self.dir.join(&written.value));
+        (self.host.note)(&path);
         let max = usize::try_from(limits.component_bytes).unwrap_or(usize::MAX).min(files::MAX_COMPONENT_BYTES);
         let read = files::read(&path, max)
             .and_then(|bytes| Ok((bytes, path.canonicalize().map_err(|e| format!("cannot be read: {e}"))?)));
@@ -95,6 +96,7 @@ impl Context<'_> {
         let stem = component.value.strip_suffix(".wasm").unwrap_or(&component.value);
         let name = format!("{stem}.manifest.yaml");
         let path = absolute(&self.dir.join(&name));
+        (self.host.note)(&path);
         self.protected.add(&format!("the manifest {name}"), &path);
         if is_absent(&path) {
             return Some(Asked::Nothing(name));

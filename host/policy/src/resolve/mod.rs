@@ -31,6 +31,8 @@ pub struct Host<'a> {
     pub defaults: &'a Defaults,
     /// Its state folder and its key folder.
     pub protected: &'a Protected,
+    /// Told of every file that decides what the policy says, before it is looked at: itself, components, manifests.
+    pub note: &'a dyn Fn(&Path),
 }
 
 impl std::fmt::Debug for Host<'_> {

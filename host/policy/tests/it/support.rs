@@ -87,13 +87,14 @@ impl Project {
 
     pub(crate) fn load_file(&self, name: &str) -> Result<Policy, Problems> {
         let protected = Protected::new(&self.path(".chio"), &self.path("keys"));
-        let host = Host { builtins: &Embedded, defaults: &self.defaults, protected: &protected };
+        let host = Host { builtins: &Embedded, defaults: &self.defaults, protected: &protected, note: &|_| () };
         load(&self.path(name), &host)
     }
 
     /// Loads a policy that is no file, with paths relative to the project's `dir`.
     pub(crate) fn load_text(&self, policy: &str, dir: &str) -> Result<Policy, Problems> {
-        let host = Host { builtins: &Embedded, defaults: &self.defaults, protected: &Protected::default() };
+        let host =
+            Host { builtins: &Embedded, defaults: &self.defaults, protected: &Protected::default(), note: &|_| () };
         load_str(policy, "embedded.yaml", &self.path(dir), &host)
     }
 

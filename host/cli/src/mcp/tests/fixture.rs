@@ -20,10 +20,10 @@ use chio_host_kernel::{Kernel, Ledgers, Plugins, Settings};
 use chio_host_ledger::MemoryLedger;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinHandle;
 
-use crate::mcp::{ServeError, Session, Tokens, serve};
+use crate::mcp::{Offer, ServeError, Session, Tokens, serve};
 
 const NOW: u64 = 1_800_000_000;
 
@@ -251,6 +251,32 @@ pub(super) struct Client {
     stop: Option<oneshot::Sender<()>>,
     pub(super) ledger: Arc<MemoryLedger>,
     pub(super) meeting: Arc<Meeting>,
+    kernel: Arc<Kernel>,
+    offering: watch::Sender<Arc<Offer>>,
+}
+
+fn signer() -> Keypair {
+    Keypair::from_seed(&[7; 32].into())
+}
+
+fn plugins(servers: &[(&str, &[&str])], hooks: Vec<Arc<dyn OutputHook>>, meeting: &Arc<Meeting>) -> Plugins {
+    let desk = |(name, tools): &(&str, &[&str])| {
+        let server: Arc<dyn ToolServer> = Desk::new(name, tools, meeting);
+        ((*name).to_owned(), server)
+    };
+    Plugins {
+        guards: vec![Arc::new(Warden(component(Role::Guard, "warden")))],
+        hooks,
+        servers: servers.iter().map(desk).collect::<BTreeMap<_, _>>(),
+        rails: BTreeMap::new(),
+    }
+}
+
+/// Whether servers with these tools could be offered.
+pub(super) fn check(servers: &[(&str, &[&str])]) -> Result<(), ServeError> {
+    let meeting = Arc::new(Meeting { entered: Semaphore::new(0), gate: Semaphore::new(0) });
+    let plugins = plugins(servers, Vec::new(), &meeting);
+    Offer::check(&plugins, &wallet(&signer(), &plugins))
 }
 
 /// The names of the tools that most tests use.
@@ -266,17 +292,8 @@ impl Client {
     /// A client of a host with these servers and hooks.
     pub(super) fn connect_to(servers: &[(&str, &[&str])], hooks: Vec<Arc<dyn OutputHook>>) -> Self {
         let meeting = Arc::new(Meeting { entered: Semaphore::new(0), gate: Semaphore::new(0) });
-        let desk = |(name, tools): &(&str, &[&str])| {
-            let server: Arc<dyn ToolServer> = Desk::new(name, tools, &meeting);
-            ((*name).to_owned(), server)
-        };
-        let plugins = Plugins {
-            guards: vec![Arc::new(Warden(component(Role::Guard, "warden")))],
-            hooks,
-            servers: servers.iter().map(desk).collect::<BTreeMap<_, _>>(),
-            rails: BTreeMap::new(),
-        };
-        let signer = Keypair::from_seed(&[7; 32].into());
+        let plugins = plugins(servers, hooks, &meeting);
+        let signer = signer();
         let settings = Settings::new("0".repeat(64), vec![signer.public().hex().to_owned()]);
         let ledger = Arc::new(MemoryLedger::new());
         let ledgers = Ledgers { durable: ledger.clone(), volatile: Arc::new(MemoryLedger::volatile()) };
@@ -293,10 +310,22 @@ impl Client {
                 std::future::pending::<()>().await;
             }
         };
-        let session = Session { kernel: kernel.clone(), tokens, wait_for_approval: None };
+        let offer = Offer::new(kernel.clone(), tokens).unwrap();
+        let (offering, offers) = watch::channel(Arc::new(offer));
+        let session = Session { offers, wait_for_approval: None };
         let served = tokio::spawn(serve(session, far_input, far_output, shutdown));
         let output = BufReader::new(output).lines();
-        Self { input: Some(input), output, served, settler, stop: Some(stop), ledger, meeting }
+        Self { input: Some(input), output, served, settler, stop: Some(stop), ledger, meeting, kernel, offering }
+    }
+
+    /// Puts other rules in force, with these servers.
+    pub(super) async fn offer(&mut self, servers: &[(&str, &[&str])]) {
+        let plugins = plugins(servers, Vec::new(), &self.meeting);
+        let tokens = Arc::new(wallet(&signer(), &plugins));
+        let settings = Settings::new("1".repeat(64), vec![signer().public().hex().to_owned()]);
+        let kernel = self.kernel.succeeded_by(settings, plugins).await.unwrap();
+        self.kernel = Arc::new(kernel);
+        self.offering.send_replace(Arc::new(Offer::new(self.kernel.clone(), tokens).unwrap()));
     }
 
     /// A client whose session is open.
@@ -388,6 +417,7 @@ impl Client {
             rest.push(message);
         }
         let ended = self.served.await.unwrap();
+        drop((self.kernel, self.offering));
         // The kernel is gone with the session, and what it dropped is ended before the settler is.
         self.settler.await.unwrap();
         (rest, ended)

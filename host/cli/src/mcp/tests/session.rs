@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::fixture::{Client, text};
+use super::fixture::{Client, check, text};
 use crate::mcp::{CatalogError, ServeError};
 
 #[tokio::test]
@@ -10,7 +10,7 @@ async fn a_client_is_told_who_serves_it_and_what_it_may_call() {
     let mut client = Client::connect_to(&[("desk", &["echo", "say", "hidden"]), ("my.desk", &["a/b"])], Vec::new());
     let opened = client.handshake().await;
     assert_eq!(opened["result"]["serverInfo"]["name"], "chio-host");
-    assert_eq!(opened["result"]["capabilities"], json!({ "tools": {} }));
+    assert_eq!(opened["result"]["capabilities"], json!({ "tools": { "listChanged": true } }));
     assert!(opened["result"]["instructions"].as_str().unwrap().contains("mediated"));
     let tools = client.ask(1, "tools/list", json!({})).await["result"]["tools"].take();
     assert_eq!(
@@ -37,14 +37,11 @@ async fn a_client_is_told_who_serves_it_and_what_it_may_call() {
 }
 
 /// wassette#56, xagent#1342.
-#[tokio::test]
-async fn names_that_clients_would_not_take_are_refused_when_the_session_opens() {
+#[test]
+fn names_that_clients_would_not_take_are_refused() {
     let long = "x".repeat(60);
-    let client =
-        Client::connect_to(&[("a", &["b__c", "d.e", "d/e", "bent"]), ("a__b", &["c"]), ("s", &[&long])], Vec::new());
-    let (said, ended) = client.leave().await;
-    assert_eq!(said, [Value::Null; 0]);
-    let Err(ServeError::Catalog(errors)) = ended else { panic!("{ended:?}") };
+    let refused = check(&[("a", &["b__c", "d.e", "d/e", "bent"]), ("a__b", &["c"]), ("s", &[&long])]);
+    let Err(ServeError::Catalog(errors)) = refused else { panic!("{refused:?}") };
     assert!(
         matches!(
             &*errors,
@@ -60,9 +57,35 @@ async fn names_that_clients_would_not_take_are_refused_when_the_session_opens() 
     );
     assert!(text.contains("tool \"d.e\" of server \"a\" and tool \"d/e\" of server \"a\""));
 
-    let client = Client::connect_to(&[("seven_7", &[&"x".repeat(56)])], Vec::new());
-    let error = client.leave().await.1.unwrap_err().to_string();
+    let error = check(&[("seven_7", &[&"x".repeat(56)])]).unwrap_err().to_string();
     assert!(error.contains("65 characters") && error.contains("shorter name"), "{error}");
+}
+
+#[tokio::test]
+async fn a_client_is_told_that_the_tools_are_others_and_its_calls_end_as_they_began() {
+    let mut client = Client::connect_to(&[("desk", &["hold", "say"])], Vec::new());
+    client.handshake().await;
+    let call = json!({ "name": "desk__hold", "arguments": {} });
+    client.request(1, "tools/call", call.clone()).await;
+    client.meeting.entered.acquire().await.unwrap().forget();
+
+    // The same tools under other rules are nothing to tell.
+    client.offer(&[("desk", &["hold", "say"])]).await;
+    client.offer(&[("counter", &["say"])]).await;
+    assert_eq!(client.next().await["method"], "notifications/tools/list_changed");
+    let tools = client.ask(2, "tools/list", json!({})).await["result"]["tools"].take();
+    assert_eq!((tools.as_array().unwrap().len(), &tools[0]["name"]), (1, &json!("counter__say")));
+    let said = client.call(3, "counter__say", json!({})).await;
+    assert_eq!(client.receipt(&said["_meta"]["chio/receipt-id"])["policy_hash"], "1".repeat(64));
+    let gone = client.call(4, "desk__hold", json!({})).await;
+    assert!(gone["isError"] == true && text(&gone).contains("capability scope"), "{gone}");
+
+    client.meeting.gate.add_permits(1);
+    let held = client.next().await;
+    assert_eq!(held["id"], 1);
+    let receipt = client.receipt(&held["result"]["_meta"]["chio/receipt-id"]);
+    assert_eq!((&receipt["tool_server"], &receipt["policy_hash"]), (&json!("desk"), &json!("0".repeat(64))));
+    client.leave().await.1.unwrap();
 }
 
 /// rust-sdk#825, #841.
