@@ -18,6 +18,7 @@ mod policy_hash;
 mod python;
 mod readme;
 mod recover;
+mod reload;
 mod session;
 mod support;
 mod team;

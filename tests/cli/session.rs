@@ -1,7 +1,7 @@
 //! `run`, and an MCP client that speaks to it a line at a time.
 
 use std::io::{BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
@@ -12,15 +12,27 @@ pub(crate) struct Session {
     host: Child,
     input: Option<ChildStdin>,
     output: Lines<BufReader<ChildStdout>>,
+    /// What the host says to its operator, where the test listens.
+    aside: Option<Lines<BufReader<ChildStderr>>>,
 }
 
 impl Session {
     /// A session that is open, of a host with these options beside its policy.
     pub(crate) fn open(place: &Place, more: &[&str]) -> Self {
+        Self::open_with(place, more, Stdio::null())
+    }
+
+    /// The same, of a host whose operator listens.
+    pub(crate) fn overheard(place: &Place) -> Self {
+        Self::open_with(place, &[], Stdio::piped())
+    }
+
+    fn open_with(place: &Place, more: &[&str], stderr: Stdio) -> Self {
         let mut command = place.command(&[&["run", "--policy", "policy.yaml"], more].concat());
-        let mut host = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut host = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr).spawn().unwrap();
         let (input, output) = (host.stdin.take(), BufReader::new(host.stdout.take().unwrap()).lines());
-        let mut session = Self { host, input, output };
+        let aside = host.stderr.take().map(|stderr| BufReader::new(stderr).lines());
+        let mut session = Self { host, input, output, aside };
         let client = json!({ "name": "test", "version": "1" });
         let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
         session.say(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }));
@@ -42,6 +54,29 @@ impl Session {
     /// The host's next message.
     pub(crate) fn hear(&mut self) -> Value {
         serde_json::from_str(&self.output.next().expect("the host answers").unwrap()).unwrap()
+    }
+
+    /// Sends a request, and answers the result, which is the next message.
+    pub(crate) fn ask(&mut self, id: u64, method: &str, params: &Value) -> Value {
+        self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        self.result(id)
+    }
+
+    /// Waits until the host has said a line with this in it, and answers all that it said until then.
+    pub(crate) fn overhear(&mut self, part: &str) -> String {
+        let lines = self.aside.as_mut().expect("somebody listens");
+        let mut said = String::new();
+        while !said.contains(part) {
+            said += &lines.next().expect("the host says it").unwrap();
+            said.push('\n');
+        }
+        said
+    }
+
+    /// The host's process id.
+    #[cfg(unix)]
+    pub(crate) fn process(&self) -> rustix::process::Pid {
+        rustix::process::Pid::from_child(&self.host)
     }
 
     /// Calls a tool and does not wait.

@@ -268,6 +268,12 @@ impl FixtureBuilder {
         self
     }
 
+    /// What it would be made of, for a kernel that succeeds another.
+    #[must_use]
+    pub fn rules(self) -> (Settings, Plugins) {
+        (self.settings, self.plugins)
+    }
+
     /// The host.
     #[must_use]
     pub fn build(self) -> Fixture {

@@ -1,6 +1,7 @@
 //! What the tests that cross crates share: a host in a few lines, with a clock that they set.
 
 pub mod fixture;
+pub mod generations;
 pub mod hostile;
 pub mod invariants;
 pub mod ledgers;

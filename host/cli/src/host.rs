@@ -68,10 +68,10 @@ impl Host {
         let keys = Arc::new(Keys::open(&folders.keys)?);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let loader = Loader::new(folders, keys.clone(), agent, capability, clock.clone())?;
-        let loaded = loader.load(policy).await?;
-        let (settings, plugins) = (loaded.settings.clone(), loaded.plugins.clone());
+        let first = loader.load(policy).await?;
+        let (settings, plugins) = (first.settings.clone(), first.plugins.clone());
         let (kernel, background) = Background::start(folders, settings, &keys, plugins, clock).await?;
-        let rules = RwLock::new(Arc::new(loaded.under(kernel)));
+        let rules = RwLock::new(Arc::new(first.under(kernel)));
         Ok(Self { rules, loader, files: Files::default(), folders: folders.clone(), background })
     }
 

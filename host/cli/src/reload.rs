@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use crate::error::CliError;
 use crate::host::Host;
 use crate::mcp::Offer;
+use crate::print;
 use crate::rules::Rules;
 use crate::watched::Files;
 
@@ -37,10 +38,15 @@ pub(crate) async fn keep_up(host: &Host, policy: &Path, offering: &watch::Sender
         seen = files;
         match done {
             Ok(rules) => {
-                tracing::info!(policy_hash = rules.policy_hash, "the policy was loaded anew, and is in force");
+                print::aside(&format!(
+                    "the policy was loaded anew, and {} is in force\n",
+                    print::short(&rules.policy_hash)
+                ));
             }
             Err(error) => {
-                tracing::error!("the policy was not loaded anew, and the one from before stays in force: {error}");
+                print::aside(&format!(
+                    "the policy was not loaded anew, and the one from before stays in force:\n{error}\n"
+                ));
             }
         }
     }
@@ -102,6 +108,6 @@ impl Asked {
         {
             return;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }

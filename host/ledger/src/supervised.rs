@@ -93,7 +93,9 @@ impl SupervisedLedger {
     async fn reopen(&self) -> Result<(), OpenError> {
         let (path, options) = (self.path.clone(), self.options.clone());
         let opened = tokio::task::spawn_blocking(move || {
-            written_last(&path).iter().for_each(|file| forget_cached(file));
+            for file in written_last(&path) {
+                forget_cached(&file);
+            }
             SledLedger::open_with(path, &options)
         })
         .await;

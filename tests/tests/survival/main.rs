@@ -14,4 +14,5 @@ mod nonces;
 mod races;
 mod recovery;
 mod reservations;
+mod succession;
 mod world;

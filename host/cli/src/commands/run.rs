@@ -22,7 +22,7 @@ pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<Outcome, CliError> 
         let tools: usize = host.rules().kernel.plugins().servers.values().map(|s| s.tools().len()).sum();
         tracing::info!(policy_hash = host.rules().policy_hash, tools, "serving MCP on stdin and stdout");
         let control = listen(&folders, &host);
-        let served = serve(&host, args).await;
+        let served = Box::pin(serve(&host, args)).await;
         if let Some(control) = control {
             control.end().await;
         }

@@ -21,6 +21,12 @@ pub(super) type Changes = BTreeMap<Vec<u8>, Option<IVec>>;
 /// The same, with where each value stands in the journal.
 pub(super) type Journaled = BTreeMap<Vec<u8>, Option<(IVec, Place)>>;
 
+/// What becomes of a row.
+enum Change<'a> {
+    Put(&'a IVec),
+    Removed,
+}
+
 /// How much there is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Amount {
@@ -95,13 +101,12 @@ impl Pending {
         self.leaving = Arc::default();
     }
 
-    /// A row that is not in sled yet, or not as it is there.
-    fn row(&self, key: &[u8]) -> Option<Option<&IVec>> {
-        if let Some(changed) = self.newest.get(key) {
-            return Some(changed.as_ref());
-        }
-        let changed = self.journaled.get(key).or_else(|| self.leaving.get(key))?;
-        Some(changed.as_ref().map(|(value, _)| value))
+    /// A row, where it is not in sled yet or not as it is there.
+    fn change(&self, key: &[u8]) -> Option<Change<'_>> {
+        let newest = self.newest.get(key).map(Option::as_ref);
+        let before = || self.journaled.get(key).or_else(|| self.leaving.get(key));
+        let value = newest.or_else(|| Some(before()?.as_ref().map(|(value, _)| value)))?;
+        Some(value.map_or(Change::Removed, Change::Put))
     }
 }
 
@@ -115,8 +120,10 @@ pub(super) struct Current<'a> {
 
 impl Pairs for Current<'_> {
     fn row(&self, key: &[u8]) -> Result<Option<IVec>, Halt> {
-        if let Some(changed) = self.pending.row(key) {
-            return Ok(changed.cloned());
+        match self.pending.change(key) {
+            Some(Change::Put(value)) => return Ok(Some(value.clone())),
+            Some(Change::Removed) => return Ok(None),
+            None => {}
         }
         match self.tree.get(key)? {
             Some(row) => match Stored::of(&row) {
