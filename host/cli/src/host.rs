@@ -22,7 +22,7 @@ use crate::args::DEFAULT_AGENT;
 use crate::builtins::Embedded;
 use crate::clock::SystemClock;
 use crate::error::CliError;
-use crate::folders::{Folders, approvers, make_private};
+use crate::folders::{Folders, approvers, make_private, signers};
 use crate::keys::Keys;
 use crate::plugins;
 use crate::wallet::{Issuing, Wallet};
@@ -76,7 +76,7 @@ impl Host {
     async fn of(folders: &Folders, policy: &Policy, capability: Option<&Path>, agent: &str) -> Result<Self, CliError> {
         let keys = Keys::open(&folders.keys)?;
         let key = Keys::agent(&folders.keys, agent)?;
-        check_approvers(folders, policy)?;
+        check_people(folders, policy)?;
         let plugins = plugins::load(folders, &keys, policy).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         make_private(&folders.state)?;
@@ -114,13 +114,23 @@ impl Host {
     }
 }
 
-/// Refuses approvers whose keys this host has: it, or an agent of it, could approve its own calls.
-fn check_approvers(folders: &Folders, policy: &Policy) -> Result<(), CliError> {
-    for approver in &policy.kernel.approvals.approvers {
-        if let Some(name) = Keys::name_of(&folders.keys, approver)? {
+/// Refuses people whose keys this host has: it, or an agent of it, could approve its own calls, and sign plugins of its own.
+fn check_people(folders: &Folders, policy: &Policy) -> Result<(), CliError> {
+    let entries = policy.guards.iter().chain(&policy.hooks);
+    let entries = entries.chain(policy.servers.iter().map(|server| &server.plugin));
+    let entries = entries.chain(policy.rails.iter().map(|rail| &rail.plugin));
+    let approvers = policy.kernel.approvals.approvers.iter().map(|key| ("kernel.approvals.approvers".to_owned(), key));
+    let signers = policy.trust.signers.iter().map(|key| ("plugins.signers".to_owned(), key));
+    let named = entries.filter_map(|plugin| Some((format!("the signer of {}", plugin.name), plugin.signer.as_ref()?)));
+    for (place, key) in approvers.chain(signers).chain(named) {
+        if let Some(name) = Keys::name_of(&folders.keys, key)? {
+            let (what, command) = match place.as_str() {
+                "kernel.approvals.approvers" => ("approve its own calls", "approvals key"),
+                _ => ("sign plugins of its own", "plugin key"),
+            };
             return Err(CliError::Policy(format!(
-                "kernel.approvals.approvers: {approver} is the key \"{name}\" in this host's own folder of keys, so an agent \
-                 could approve its own calls; list one that `chio-host approvals key` makes"
+                "{place}: {key} is the key \"{name}\" in this host's own folder of keys, so an agent could {what}; list one \
+                 that `chio-host {command}` makes"
             )));
         }
     }
@@ -132,10 +142,15 @@ pub(crate) fn policy_of(folders: &Folders, path: &Path) -> Result<Policy, CliErr
     load(folders, |rules| policy::load(path, rules))
 }
 
-fn load(
+/// What the policy of a file does with a component, whether it loads or not.
+pub(crate) fn uses_of(folders: &Folders, path: &Path, digest: &str) -> Result<Vec<policy::Use>, CliError> {
+    load(folders, |rules| policy::uses(path, rules, digest))
+}
+
+fn load<T>(
     folders: &Folders,
-    read: impl FnOnce(&policy::Host<'_>) -> Result<Policy, policy::Problems>,
-) -> Result<Policy, CliError> {
+    read: impl FnOnce(&policy::Host<'_>) -> Result<T, policy::Problems>,
+) -> Result<T, CliError> {
     let (defaults, protected) = (plugins::defaults(), protected(folders));
     let rules = policy::Host { builtins: &Embedded, defaults: &defaults, protected: &protected };
     read(&rules).map_err(|e| CliError::Policy(e.to_string()))
@@ -155,7 +170,7 @@ impl Bare {
         let settings = match policy {
             Some(path) => {
                 let policy = policy_of(folders, path)?;
-                check_approvers(folders, &policy)?;
+                check_people(folders, &policy)?;
                 settings(&policy, &keys)
             }
             None => Settings::new(canonical::hash(&json!({})), Vec::new()),
@@ -305,6 +320,9 @@ fn protected(folders: &Folders) -> policy::Protected {
     protected.add("the folder of compiled components", &folders.cache);
     if let Ok(dir) = approvers() {
         protected.add("the folder of approvers' keys", &dir);
+    }
+    if let Ok(dir) = signers() {
+        protected.add("the folder of signers' keys", &dir);
     }
     protected
 }
