@@ -60,7 +60,10 @@ fn a_capability() {
 fn a_component() {
     let place = Place::new();
     let with = |component: &str| {
-        place.write("policy.yaml", format!("guards:\n  mine: {{ component: {component} }}\nplugins: {{ allow_unsigned: true }}\n{GOOD}"));
+        place.write(
+            "policy.yaml",
+            format!("guards:\n  mine: {{ component: {component} }}\nplugins: {{ allow_unsigned: true }}\n{GOOD}"),
+        );
         check(&place, &[])
     };
     with("none.wasm").is_error(&["none.wasm", "policy.yaml:2:"]);

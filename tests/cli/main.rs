@@ -10,15 +10,18 @@ mod control;
 mod delegation;
 mod demo;
 mod full_check;
+mod inspecting;
 #[cfg(target_os = "linux")]
 mod killed;
 mod money;
 mod outbound;
+mod packing;
 mod policy_hash;
 mod python;
 mod readme;
 mod recover;
 mod session;
+mod signing;
 mod support;
 mod team;
 mod walkthrough;

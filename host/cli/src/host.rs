@@ -24,6 +24,7 @@ use crate::clock::SystemClock;
 use crate::error::CliError;
 use crate::folders::{Folders, approvers, make_private, signers};
 use crate::keys::Keys;
+use crate::people;
 use crate::plugins;
 use crate::wallet::{Issuing, Wallet};
 
@@ -76,7 +77,7 @@ impl Host {
     async fn of(folders: &Folders, policy: &Policy, capability: Option<&Path>, agent: &str) -> Result<Self, CliError> {
         let keys = Keys::open(&folders.keys)?;
         let key = Keys::agent(&folders.keys, agent)?;
-        check_people(folders, policy)?;
+        people::check(folders, policy)?;
         let plugins = plugins::load(folders, &keys, policy).await?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         make_private(&folders.state)?;
@@ -114,29 +115,6 @@ impl Host {
     }
 }
 
-/// Refuses people whose keys this host has: it, or an agent of it, could approve its own calls, and sign plugins of its own.
-fn check_people(folders: &Folders, policy: &Policy) -> Result<(), CliError> {
-    let entries = policy.guards.iter().chain(&policy.hooks);
-    let entries = entries.chain(policy.servers.iter().map(|server| &server.plugin));
-    let entries = entries.chain(policy.rails.iter().map(|rail| &rail.plugin));
-    let approvers = policy.kernel.approvals.approvers.iter().map(|key| ("kernel.approvals.approvers".to_owned(), key));
-    let signers = policy.trust.signers.iter().map(|key| ("plugins.signers".to_owned(), key));
-    let named = entries.filter_map(|plugin| Some((format!("the signer of {}", plugin.name), plugin.signer.as_ref()?)));
-    for (place, key) in approvers.chain(signers).chain(named) {
-        if let Some(name) = Keys::name_of(&folders.keys, key)? {
-            let (what, command) = match place.as_str() {
-                "kernel.approvals.approvers" => ("approve its own calls", "approvals key"),
-                _ => ("sign plugins of its own", "plugin key"),
-            };
-            return Err(CliError::Policy(format!(
-                "{place}: {key} is the key \"{name}\" in this host's own folder of keys, so an agent could {what}; list one \
-                 that `chio-host {command}` makes"
-            )));
-        }
-    }
-    Ok(())
-}
-
 /// The policy of a file, checked.
 pub(crate) fn policy_of(folders: &Folders, path: &Path) -> Result<Policy, CliError> {
     load(folders, |rules| policy::load(path, rules))
@@ -170,7 +148,7 @@ impl Bare {
         let settings = match policy {
             Some(path) => {
                 let policy = policy_of(folders, path)?;
-                check_people(folders, &policy)?;
+                people::check(folders, &policy)?;
                 settings(&policy, &keys)
             }
             None => Settings::new(canonical::hash(&json!({})), Vec::new()),

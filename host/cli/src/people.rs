@@ -4,11 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use chio_host_kernel::keys::Keypair;
+use chio_host_policy::Policy;
 
 use crate::args::Format;
 use crate::error::CliError;
 use crate::folders::{Folders, absolute, approvers, make_private, signers};
-use crate::keys;
+use crate::keys::{self, Keys};
 use crate::print;
 
 /// What somebody's key is for.
@@ -25,6 +26,14 @@ impl Person {
         match self {
             Self::Approver => "approver's key",
             Self::Signer => "signer's key",
+        }
+    }
+
+    /// What an agent must not be able to do.
+    fn does(self) -> &'static str {
+        match self {
+            Self::Approver => "approve its own calls",
+            Self::Signer => "sign plugins of its own",
         }
     }
 
@@ -89,4 +98,26 @@ impl Person {
         }
         Ok(path)
     }
+}
+
+/// Refuses a policy that lists somebody whose key this host has: it, or an agent of it, could act as them.
+pub(crate) fn check(folders: &Folders, policy: &Policy) -> Result<(), CliError> {
+    let approvers = policy.kernel.approvals.approvers.iter();
+    let approvers = approvers.map(|key| (Person::Approver, "kernel.approvals.approvers".to_owned(), key));
+    let signers = policy.trust.signers.iter().map(|key| (Person::Signer, "plugins.signers".to_owned(), key));
+    let plugins = policy.guards.iter().chain(&policy.hooks);
+    let plugins = plugins.chain(policy.servers.iter().map(|server| &server.plugin));
+    let plugins = plugins.chain(policy.rails.iter().map(|rail| &rail.plugin));
+    let named = plugins
+        .filter_map(|plugin| Some((Person::Signer, format!("the signer of {}", plugin.name), plugin.signer.as_ref()?)));
+    for (person, place, key) in approvers.chain(signers).chain(named) {
+        if let Some(name) = Keys::name_of(&folders.keys, key)? {
+            let (does, command) = (person.does(), person.command());
+            return Err(CliError::Policy(format!(
+                "{place}: {key} is the key \"{name}\" in this host's own folder of keys, so an agent could {does}; list one that \
+                 `chio-host {command}` makes"
+            )));
+        }
+    }
+    Ok(())
 }

@@ -13,10 +13,10 @@ use crate::yaml::MAX_BYTES;
 /// Loads the policy in a file. Paths in it are relative to the file's folder.
 ///
 /// `policy_hash` covers what holds: the kernel's settings, every component that takes part by digest, its configuration
-/// and its limits (the host's defaults merged in), permissions, prices, accounts, capabilities. Comments, layout and the
-/// order of named entries other than guards and hooks do not change it. Neither does where the project lies: a granted
-/// folder counts as the policy writes it, and a component as its bytes. A plugin with `enabled: false` takes no part:
-/// its shape is checked, its file is not looked for, and it is not hashed.
+/// and its limits (the host's defaults merged in), permissions, prices, accounts, capabilities, and whose components may
+/// take part. Comments, layout and the order of named entries other than guards and hooks do not change it. Neither does
+/// where the project lies: a granted folder counts as the policy writes it, and a component as its bytes. A plugin with
+/// `enabled: false` takes no part: its shape is checked, its file is not looked for, and it is not hashed.
 ///
 /// # Errors
 /// Everything that is wrong with the policy and with the manifests it leads to, in one list.

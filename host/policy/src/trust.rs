@@ -96,3 +96,30 @@ impl Trust {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use chio_host_kernel::canonical::sha256_hex;
+
+    use super::*;
+
+    #[test]
+    fn what_is_let_in_are_the_very_bytes_that_were_checked() {
+        let parts = Parts {
+            name: "x.wasm".to_owned(),
+            origin: Origin::File("/x.wasm".into()),
+            component: b"component".as_slice().into(),
+            digest: sha256_hex(b"component"),
+            manifest: None,
+            signature: None,
+            fixtures: None,
+        };
+        let trust = Trust { allow_unsigned: true, ..Trust::default() };
+        let component = trust.admit(&parts, None).unwrap();
+        assert!(Arc::ptr_eq(&component.bytes, &parts.component));
+        assert!(Trust::default().admit(&parts, None).is_err());
+        assert!(trust.admit(&parts, Some("00")).is_err(), "its entry names a signer");
+    }
+}

@@ -64,8 +64,13 @@ impl Context<'_> {
         role: Role,
         signer: Option<&Located<String>>,
     ) -> Option<(Component, Asked)> {
+        let component = self.admit(parts, spot, signer);
+        if component.is_none() && parts.signature.is_some() {
+            // What a manifest says that its signer did not sign is nobody's concern.
+            return None;
+        }
         let asked = self.asked(parts, spot, role);
-        Some((self.admit(parts, spot, signer)?, asked?))
+        Some((component?, asked?))
     }
 
     /// A component's files, as they are, and where the policy names them.

@@ -246,9 +246,9 @@ fn whom_a_policy_trusts_is_part_of_its_hash_and_the_order_is_not() {
         assert!(seen.insert(hash(&plugins)), "{plugins}");
     }
     // A section that says nothing is none.
-    let bare =
+    let builtins =
         |plugins: &str| crate::support::accept(&format!("guards: {{ forbidden_path: {{}} }}\n{plugins}")).policy_hash;
-    assert_eq!(bare("plugins: {}"), bare(""));
+    assert_eq!(builtins("plugins: {}"), builtins(""));
     let entry = hash(&format!("plugins: {{ signers: [{one}] }}"));
     let named = signed(1).load(&with(&format!("g.wasm, signer: {one}"), &format!("plugins: {{ signers: [{one}] }}")));
     assert_ne!(named.unwrap().policy_hash, entry);
