@@ -12,8 +12,10 @@ use std::process::{Command, ExitCode};
 use wit_component::ComponentEncoder;
 
 /// Core modules, made components here. They import their own world alone.
-const PURE: (&str, &[&str]) =
-    ("wasm32-unknown-unknown", &["forbidden-path", "shell-command", "secret-redactor", "hello", "reception"]);
+const PURE: (&str, &[&str]) = (
+    "wasm32-unknown-unknown",
+    &["forbidden-path", "shell-command", "secret-redactor", "hello", "reception", "house-rules"],
+);
 /// Components as the linker leaves them, with the WASI imports that they use.
 const WASI: (&str, &[&str]) = ("wasm32-wasip2", &["files", "fetch", "hostile-client", "test-rail"]);
 
@@ -33,6 +35,7 @@ const SOURCES: &[&str] = &[
     "examples/files",
     "examples/reception",
     "examples/fetch",
+    "examples/house-rules",
     "tests/guests",
 ];
 

@@ -60,7 +60,10 @@ fn a_capability() {
 fn a_component() {
     let place = Place::new();
     let with = |component: &str| {
-        place.write("policy.yaml", format!("guards:\n  mine: {{ component: {component} }}\n{GOOD}"));
+        place.write(
+            "policy.yaml",
+            format!("guards:\n  mine: {{ component: {component} }}\nplugins: {{ allow_unsigned: true }}\n{GOOD}"),
+        );
         check(&place, &[])
     };
     with("none.wasm").is_error(&["none.wasm", "policy.yaml:2:"]);
@@ -102,7 +105,7 @@ fn a_folder_that_would_expose_the_host() {
         place.write(
             "policy.yaml",
             format!(
-                "guards:\n  mine: {{ component: plugins/guard.wasm }}\nservers:\n  files:\n    component: builtin:files\n    \
+                "guards:\n  mine: {{ component: plugins/guard.wasm }}\nplugins: {{ allow_unsigned: true }}\nservers:\n  files:\n    component: builtin:files\n    \
                  permissions: {{ files: [{{ path: {path}, at: /workspace, access: read }}] }}\n\
                  capabilities:\n  default:\n    tools:\n      - {{ server: files, tool: \"*\", operations: [invoke], ttl: 60 }}\n"
             ),
@@ -121,15 +124,18 @@ fn a_folder_that_would_expose_the_host() {
     };
     assert_eq!(granted("./work").code, 0, "{:?}", granted("./work"));
     let (keys, approvers) = (shared("keys"), shared("data/chio-host/approver"));
+    let signers = shared("data/chio-host/signer");
     let mut exposing = vec![".", "./plugins", "./state", "/", keys.to_str().unwrap()];
     if cfg!(target_os = "linux") {
         assert_eq!(place.run(&["approvals", "key", "alice"]).code, 0);
         exposing.push(approvers.to_str().unwrap());
+        assert_eq!(place.run(&["plugin", "key", "acme"]).code, 0);
+        exposing.push(signers.to_str().unwrap());
     }
     for path in exposing {
         let done = granted(path);
         assert_eq!(done.code, 1, "{path}: {done:?}");
-        assert!(done.stderr.contains("policy.yaml:6:"), "the line: {done:?}");
+        assert!(done.stderr.contains("policy.yaml:7:"), "the line: {done:?}");
     }
 }
 

@@ -137,7 +137,8 @@ fn a_rail_is_loaded_with_the_policy_and_one_that_is_none_is_refused() {
         "policy.yaml",
         "rails: { bank: { component: rails/bank.wasm, permissions: { network: [{ host: api.bank.example }] } } }\n\
          accounts: { agent: { total: 5, currency: USD, rail: bank } }\n\
-         capabilities: { d: { tools: [{ server: hello, tool: hello_world, operations: [invoke], ttl: 300 }] } }\n",
+         capabilities: { d: { tools: [{ server: hello, tool: hello_world, operations: [invoke], ttl: 300 }] } }\n\
+         plugins: { allow_unsigned: true }\n",
     );
     let done = place.ask("call", "hello", "hello_world", r#"{"name":"Chio"}"#);
     assert_eq!(done.code, 0, "{done:?}");
@@ -173,6 +174,7 @@ servers: {{ hello: {{ price: {{ per_call: 3, currency: USD }} }} }}
 capabilities:
   default:
     tools: [{{ server: hello, tool: hello_world, operations: [invoke], ttl: 300 }}]
+plugins: {{ allow_unsigned: true }}
 ",
             provider.port()
         ),

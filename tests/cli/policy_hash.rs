@@ -7,7 +7,7 @@ fn policy(component: &str, config: &str, fuel: u64, comment: &str) -> String {
         "# {comment}\nguards:\n  forbidden_path:\n    component: {component}\n    config: {config}\n    \
          limits: {{ fuel: {fuel} }}\n\
          capabilities:\n  default:\n    tools:\n      \
-         - {{ server: hello, tool: hello_world, operations: [invoke], ttl: 300 }}\n"
+         - {{ server: hello, tool: hello_world, operations: [invoke], ttl: 300 }}\nplugins: {{ allow_unsigned: true }}\n"
     )
 }
 

@@ -4,8 +4,9 @@
 //! for what differs from run to run. All blocks run in one folder, in order. A block marked with a file's path
 //! (`rust guards/…/lib.rs`, `yaml examples/…`) is that file, or a contiguous part of it.
 //!
-//! A reader is told to do two things by hand, and so does this: `OPERATION` in a command is the operation that was printed last,
-//! and the key that `approvals key` prints is put where a shown policy has none, which then lies in the folder under its name.
+//! A reader is told to do three things by hand, and so does this: `OPERATION` in a command is the operation that was printed
+//! last; the key that `approvals key` or `plugin key` prints is put where a shown policy has none, which then lies in the folder
+//! under its name; and the guard that the page writes is built, and its manifest put beside it, before it is first named.
 
 use std::path::Path;
 
@@ -73,16 +74,24 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Puts the shown policies that list no approver yet into a folder, with this one.
-fn list_approver(dir: &Path, key: &str) {
+/// Puts the shown policies that list nobody yet as `people` into a folder, with the holder of this key.
+fn list(dir: &Path, people: &str, key: &str) {
+    let nobody = format!("{people}: []");
     for block in blocks() {
         let Some((_, path)) = block.info.split_once(' ') else { continue };
-        if block.text.contains("approvers: []") {
+        if block.text.contains(&nobody) {
             let name = Path::new(path).file_name().unwrap();
-            std::fs::write(dir.join(name), block.text.replace("approvers: []", &format!("approvers: [{key}]")))
-                .unwrap();
+            std::fs::write(dir.join(name), block.text.replace(&nobody, &format!("{people}: [{key}]"))).unwrap();
         }
     }
+}
+
+/// Builds the guard of the page, once.
+fn build_guard(dir: &Path) {
+    let manifest =
+        blocks().into_iter().find(|block| block.info.ends_with("examples/house-rules/manifest.yaml")).unwrap();
+    std::fs::write(dir.join("house_rules.wasm"), chio_host_builtin::testing::HOUSE_RULES).unwrap();
+    std::fs::write(dir.join("house_rules.manifest.yaml"), manifest.text).unwrap();
 }
 
 #[test]
@@ -106,6 +115,9 @@ fn every_command_prints_what_the_readme_says() {
                 file = Some(dir.join(into));
                 args.truncate(args.len() - 2);
             }
+            if args.contains(&"house_rules.wasm") && !dir.join("house_rules.wasm").exists() {
+                build_guard(&dir);
+            }
             let output = match args.as_slice() {
                 ["cd", to] => {
                     dir = dir.join(to);
@@ -120,8 +132,10 @@ fn every_command_prints_what_the_readme_says() {
             if let Some(file) = file {
                 std::fs::write(file, std::mem::take(&mut actual)).unwrap();
             }
-            if let ["chio-host", "approvals", "key", ..] = args[..] {
-                list_approver(&dir, actual.trim());
+            match args[..] {
+                ["chio-host", "approvals", "key", ..] => list(&dir, "approvers", actual.trim()),
+                ["chio-host", "plugin", "key", ..] => list(&dir, "signers", actual.trim()),
+                _ => {}
             }
             let printed = actual.lines().find_map(|line| line.strip_prefix("operation:"));
             operation = printed.map_or(operation, |id| id.trim().to_owned());

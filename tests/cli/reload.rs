@@ -12,7 +12,8 @@ fn policy(guards: &str, tools: &[&str]) -> String {
     let tools = tools.iter().map(|tool| format!("      - {tool}")).collect::<Vec<_>>().join("\n");
     format!(
         "guards:\n{guards}servers:\n  hello: {{ component: builtin:hello }}\n  files: {{ component: builtin:files }}\n\
-         capabilities:\n  default:\n    tools:\n{tools}\n"
+         capabilities:\n  default:\n    tools:\n{tools}\n\
+         plugins: {{ allow_unsigned: true }}\n"
     )
 }
 

@@ -66,6 +66,8 @@ pub fn find(kind: Kind, name: &str) -> Option<&'static Builtin> {
 pub mod testing {
     /// A tool server that does with HTTP what an honest one would not.
     pub const HOSTILE_CLIENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hostile_client.wasm"));
+    /// The guard that the README writes, signs and ships.
+    pub const HOUSE_RULES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/house_rules.wasm"));
     /// A payment rail over plain HTTP.
     pub const RAIL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/test_rail.wasm"));
 }

@@ -68,6 +68,11 @@ pub(crate) fn approvers() -> Result<PathBuf, CliError> {
     Ok(data_folder("an approver's key", "--key FILE")?.join("approver"))
 }
 
+/// The folder of the keys of those who sign plugins, which belongs to none of the host's either.
+pub(crate) fn signers() -> Result<PathBuf, CliError> {
+    Ok(data_folder("a signer's key", "--key FILE")?.join("signer"))
+}
+
 /// The path that this one means, links followed as far as it exists.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, CliError> {
     let absolute = std::path::absolute(path).map_err(|e| CliError::path(path, e))?;

@@ -19,9 +19,8 @@ use crate::clock::SystemClock;
 use crate::error::CliError;
 use crate::folders::Folders;
 use crate::keys::Keys;
-use crate::rules::{
-    Loaded, Loader, Rules, Source, check_approvers, policy_and_files_of, policy_of, policy_of_text, settings,
-};
+use crate::people;
+use crate::rules::{Loaded, Loader, Rules, Source, policy_and_files_of, policy_of, policy_of_text, settings};
 use crate::watched::Files;
 
 /// The kernel in force, now and whenever there is another.
@@ -135,7 +134,7 @@ impl Bare {
         let settings = match policy {
             Some(path) => {
                 let policy = policy_of(folders, path)?;
-                check_approvers(folders, &policy)?;
+                people::check(folders, &policy)?;
                 settings(&policy, &keys)
             }
             None => Settings::new(canonical::hash(&json!({})), Vec::new()),

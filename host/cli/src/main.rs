@@ -17,6 +17,7 @@ mod host;
 mod keys;
 mod ledger;
 mod mcp;
+mod people;
 mod plugins;
 mod print;
 mod reload;

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -179,16 +177,4 @@ fn source(source: &policy::SecretSource, dir: &Path) -> SecretSource {
             }
         }
     }
-}
-
-/// A component's file, as far as a component may be long.
-pub(crate) fn read_component(path: &Path) -> Result<Vec<u8>, CliError> {
-    let limit = chio_host_runtime::Limits::TOOL.component_bytes;
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|e| CliError::path(path, e))?;
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(|e| CliError::path(path, e))?;
-    if bytes.len() as u64 > limit {
-        return Err(CliError::path(path, format!("it is longer than {limit} bytes")));
-    }
-    Ok(bytes)
 }

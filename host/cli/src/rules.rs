@@ -19,8 +19,9 @@ use chio_host_policy::{self as policy, Policy};
 use crate::agent::Agent;
 use crate::builtins::Embedded;
 use crate::error::CliError;
-use crate::folders::{Folders, approvers, make_private};
+use crate::folders::{Folders, approvers, make_private, signers};
 use crate::keys::Keys;
+use crate::people;
 use crate::plugins::{self, Sandbox};
 use crate::wallet::{Issuing, Wallet};
 use crate::watched::Files;
@@ -101,7 +102,7 @@ impl Loader {
     /// # Errors
     /// Whatever is wrong with an approver, a plugin or the capability.
     pub(crate) async fn load(&self, policy: &Policy) -> Result<Loaded, CliError> {
-        check_approvers(&self.folders, policy)?;
+        people::check(&self.folders, policy)?;
         let plugins = self.sandbox.load(policy).await?;
         make_private(&self.folders.state)?;
         let wallet = match &self.capability {
@@ -125,19 +126,6 @@ impl Loader {
     }
 }
 
-/// Refuses approvers whose keys this host has: it, or an agent of it, could approve its own calls.
-pub(crate) fn check_approvers(folders: &Folders, policy: &Policy) -> Result<(), CliError> {
-    for approver in &policy.kernel.approvals.approvers {
-        if let Some(name) = Keys::name_of(&folders.keys, approver)? {
-            return Err(CliError::Policy(format!(
-                "kernel.approvals.approvers: {approver} is the key \"{name}\" in this host's own folder of keys, so an agent \
-                 could approve its own calls; list one that `chio-host approvals key` makes"
-            )));
-        }
-    }
-    Ok(())
-}
-
 /// The policy of a file, checked.
 pub(crate) fn policy_of(folders: &Folders, path: &Path) -> Result<Policy, CliError> {
     policy_and_files_of(folders, path).0
@@ -150,16 +138,21 @@ pub(crate) fn policy_and_files_of(folders: &Folders, path: &Path) -> (Result<Pol
     (policy, files.into_inner())
 }
 
+/// What the policy of a file does with a component, whether it loads or not.
+pub(crate) fn uses_of(folders: &Folders, path: &Path, digest: &str) -> Result<Vec<policy::Use>, CliError> {
+    load_noting(folders, &|_| (), |rules| policy::uses(path, rules, digest))
+}
+
 /// A policy that is no file, checked.
 pub(crate) fn policy_of_text(folders: &Folders, text: &str, name: &str, dir: &Path) -> Result<Policy, CliError> {
     load_noting(folders, &|_| (), |rules| policy::load_str(text, name, dir, rules))
 }
 
-fn load_noting(
+fn load_noting<T>(
     folders: &Folders,
     note: &dyn Fn(&Path),
-    read: impl FnOnce(&policy::Host<'_>) -> Result<Policy, policy::Problems>,
-) -> Result<Policy, CliError> {
+    read: impl FnOnce(&policy::Host<'_>) -> Result<T, policy::Problems>,
+) -> Result<T, CliError> {
     let (defaults, protected) = (plugins::defaults(), protected(folders));
     let rules = policy::Host { builtins: &Embedded, defaults: &defaults, protected: &protected, note };
     read(&rules).map_err(|e| CliError::Policy(e.to_string()))
@@ -223,6 +216,9 @@ fn protected(folders: &Folders) -> policy::Protected {
     protected.add("the folder of compiled components", &folders.cache);
     if let Ok(dir) = approvers() {
         protected.add("the folder of approvers' keys", &dir);
+    }
+    if let Ok(dir) = signers() {
+        protected.add("the folder of signers' keys", &dir);
     }
     protected
 }

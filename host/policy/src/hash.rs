@@ -6,6 +6,7 @@ use chio_host_kernel::canonical;
 use serde::Serialize;
 
 use crate::policy::{Account, KernelPolicy, Plugin, Policy, Rail, SecretSource, Server, TemplateGrant};
+use crate::trust::Trust;
 
 /// The format of what is hashed; another format gets another name.
 const SCHEMA: &str = "chio.policy.v1";
@@ -16,6 +17,9 @@ const SCHEMA: &str = "chio.policy.v1";
 struct Hashed<'a> {
     schema: &'static str,
     kernel: &'a KernelPolicy,
+    /// Absent where the policy says nothing of whom it trusts, so that one without keeps its hash.
+    #[serde(skip_serializing_if = "Trust::says_nothing")]
+    plugins: &'a Trust,
     guards: &'a [Plugin],
     hooks: &'a [Plugin],
     servers: BTreeMap<&'a str, &'a Server>,
@@ -34,6 +38,7 @@ pub(crate) fn policy_hash(policy: &Policy) -> String {
     let hashed = Hashed {
         schema: SCHEMA,
         kernel: &policy.kernel,
+        plugins: &policy.trust,
         guards: &policy.guards,
         hooks: &policy.hooks,
         servers: policy.servers.iter().map(|server| (server.plugin.name.as_str(), server)).collect(),

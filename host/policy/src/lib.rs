@@ -11,16 +11,19 @@
 
 mod builtins;
 mod document;
-mod feature;
 mod files;
 mod hash;
 mod limits;
 mod load;
 mod manifest;
+mod package;
+mod parts;
 mod policy;
 mod problem;
 mod protected;
 mod resolve;
+mod signature;
+mod trust;
 mod yaml;
 
 pub use builtins::{Builtin, Builtins};
@@ -28,6 +31,8 @@ pub use document::{Document, parse};
 pub use limits::{Defaults, Limits};
 pub use load::{load, load_str};
 pub use manifest::{AskedNetwork, Manifest};
+pub use package::{PackageError, pack};
+pub use parts::{Beside, Parts, PartsError, is_package};
 pub use policy::{
     Access, Account, ApprovalPolicy, CapabilityTemplate, Component, Deadlines, DurableAdmission, Invoke, KernelPolicy,
     NetworkGrant, NoncePolicy, Origin, Outbound, Plugin, Policy, Preopen, Rail, Retention, Scheme, Secret, SecretGrant,
@@ -35,4 +40,6 @@ pub use policy::{
 };
 pub use problem::{MAX_PROBLEMS, Problem, Problems};
 pub use protected::{Exposure, Protected};
-pub use resolve::Host;
+pub use resolve::{Gap, Host, Use, uses};
+pub use signature::{PluginSignature, SignatureBody, SignatureProblem, sign, verify};
+pub use trust::{Refusal, Trust};

@@ -14,12 +14,15 @@ use serde_json::Value;
 
 use crate::limits::Limits;
 use crate::protected::Protected;
+use crate::trust::Trust;
 
 /// A policy that was loaded. What is serialised of it is what `policy_hash` covers.
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// What holds for every call.
     pub kernel: KernelPolicy,
+    /// Whose components may take part.
+    pub trust: Trust,
     /// The guards that take part, in the order in which they judge.
     pub guards: Vec<Plugin>,
     /// The output hooks that take part, in the order in which they inspect.
@@ -136,8 +139,9 @@ pub struct Retention {
     pub keep_outputs: bool,
 }
 
-/// A component's bytes and where they came from.
+/// A component's bytes and where they came from. [`Trust::admit`] alone makes one, of the bytes that it checked.
 #[derive(Clone, Serialize)]
+#[non_exhaustive]
 pub struct Component {
     /// The component.
     #[serde(skip)]
@@ -147,6 +151,9 @@ pub struct Component {
     /// Where it was found. Not hashed: a component is its bytes.
     #[serde(skip)]
     pub origin: Origin,
+    /// Who signed it, where somebody did: a public key, lower-case hex. Not hashed: who may is.
+    #[serde(skip)]
+    pub signed_by: Option<String>,
 }
 
 impl fmt::Debug for Component {
@@ -154,6 +161,7 @@ impl fmt::Debug for Component {
         f.debug_struct("Component")
             .field("digest", &self.digest)
             .field("origin", &self.origin)
+            .field("signed_by", &self.signed_by)
             .field("bytes", &self.bytes.len())
             .finish()
     }
@@ -164,7 +172,7 @@ impl fmt::Debug for Component {
 pub enum Origin {
     /// In the host's own binary, under this name.
     Builtin(String),
-    /// In this file, canonical.
+    /// In this file, canonical: the component's own, or a package.
     File(PathBuf),
 }
 

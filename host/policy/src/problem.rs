@@ -152,6 +152,11 @@ impl Report {
         }
     }
 
+    /// What was found, sorted.
+    pub(crate) fn all(self) -> Vec<Problem> {
+        if self.is_empty() { Vec::new() } else { self.into_problems().list }
+    }
+
     /// `value`, if nothing is wrong.
     pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, Problems> {
         match value {

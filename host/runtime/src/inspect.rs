@@ -5,6 +5,8 @@ use semver::Version;
 use wasmparser::{Encoding, Parser, Payload};
 
 use crate::error::LoadError;
+use crate::server::effect;
+use crate::{plugin, rail};
 
 /// Which of the worlds a component targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +69,19 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, LoadError> {
     let (imports, exports) = outermost(bytes)?;
     let kind = kind(&exports);
     Ok(Inspection { digest: sha256_hex(bytes), kind, imports, exports, size: bytes.len() })
+}
+
+/// Refuses a component that imports what its world does not offer.
+///
+/// # Errors
+/// Names the import, and what is offered.
+pub fn check_imports(inspection: &Inspection) -> Result<(), LoadError> {
+    match inspection.kind {
+        Kind::Guard | Kind::InitialisedGuard | Kind::OutputHook => plugin::check_imports(inspection),
+        Kind::ToolServer => effect::check_imports(inspection, effect::OWN),
+        Kind::Rail => effect::check_imports(inspection, rail::OWN),
+        Kind::Unknown => Ok(()),
+    }
 }
 
 /// The names of the outermost imports and exports.

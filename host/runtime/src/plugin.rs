@@ -114,7 +114,7 @@ pub(crate) fn check_world(inspection: &Inspection, wanted: &[Kind]) -> Result<()
 }
 
 /// Guards and hooks see their configuration and the shared types, and nothing else.
-fn check_imports(inspection: &Inspection) -> Result<(), LoadError> {
+pub(crate) fn check_imports(inspection: &Inspection) -> Result<(), LoadError> {
     let is_pure = |name: &str| ["configuration", "types", "call"].iter().any(|i| is_interface(name, i));
     match inspection.imports.iter().find(|name| !is_pure(name)) {
         None => Ok(()),

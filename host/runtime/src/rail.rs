@@ -26,7 +26,7 @@ use crate::server::effect;
 use crate::server::state::{self, Plugged, ToolState};
 
 /// The interfaces of the world `rail`.
-const OWN: &[&str] = &["types", "configuration", "host"];
+pub(crate) const OWN: &[&str] = &["types", "configuration", "host"];
 /// The longest id that a provider gives, in bytes.
 const MAX_ID: usize = 256;
 

@@ -1,7 +1,6 @@
 //! `approvals`: what waits for a human, and what one decides.
 
 mod decide;
-mod key;
 
 use chio_host_kernel::canonical::printable;
 use serde_json::{Value, json};
@@ -13,6 +12,7 @@ use crate::control::operator::Operator;
 use crate::error::CliError;
 use crate::folders::Folders;
 use crate::host;
+use crate::people::Person;
 use crate::print;
 
 use self::decide::Verb;
@@ -23,7 +23,9 @@ const MAX_CELL: usize = 60;
 pub(crate) fn run(common: &Common, args: ApprovalsArgs) -> Result<Outcome, CliError> {
     let folders = Folders::of(common)?;
     match args.command {
-        ApprovalsCommand::Key { name, key } => key::make(common.format, &folders, name.as_deref(), key.as_deref())?,
+        ApprovalsCommand::Key { name, key } => {
+            Person::Approver.make(common.format, &folders, name.as_deref(), key.as_deref())?;
+        }
         ApprovalsCommand::List { policy } => host::block_on(async {
             let operator = Operator::open(&folders, policy.as_deref()).await?;
             let listed = operator.ask(Request::Waiting {}).await?;

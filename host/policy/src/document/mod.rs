@@ -8,11 +8,11 @@ mod plugins;
 mod rails;
 mod secrets;
 mod servers;
+mod trust;
 
 use chio_host_kernel::canonical::sha256_hex;
 use chio_host_kernel::operation::Role;
 
-use crate::feature::Feature;
 use crate::policy::KernelPolicy;
 use crate::problem::{Located, Problems, Report, quote};
 use crate::yaml::{self, Cursor, Fields};
@@ -23,6 +23,7 @@ pub(crate) use plugins::{PluginEntry, Source};
 pub(crate) use rails::RailEntry;
 pub(crate) use secrets::{SecretEntry, SecretGrantEntry};
 pub(crate) use servers::{FileGrant, Granted, InvokeGrant, ServerEntry};
+pub(crate) use trust::{Blocklist, TrustEntry, is_digest};
 
 /// A policy file that was read and whose shape is right. [`crate::load()`] makes a [`crate::Policy`] of one.
 #[derive(Debug, Default)]
@@ -38,8 +39,7 @@ pub struct Document {
     pub(crate) rails: Vec<RailEntry>,
     pub(crate) accounts: Vec<AccountEntry>,
     pub(crate) capabilities: Vec<CapabilityEntry>,
-    /// What it uses that has to be available.
-    pub(crate) features: Vec<Located<Feature>>,
+    pub(crate) trust: TrustEntry,
 }
 
 impl Document {
@@ -60,15 +60,15 @@ impl Document {
     }
 
     fn sections(&mut self, f: &mut Fields<'_, '_>) {
-        let features = &mut self.features;
         (self.kernel, self.max_capability_ttl) = kernel::read(f.take("kernel"));
-        self.guards = f.or("guards", Vec::new(), |c| plugins::read(&c, Role::Guard, features));
-        self.hooks = f.or("hooks", Vec::new(), |c| plugins::read(&c, Role::OutputHook, features));
-        self.servers = f.or("servers", Vec::new(), |c| servers::read(&c, features));
+        self.guards = f.or("guards", Vec::new(), |c| plugins::read(&c, Role::Guard));
+        self.hooks = f.or("hooks", Vec::new(), |c| plugins::read(&c, Role::OutputHook));
+        self.servers = f.or("servers", Vec::new(), |c| servers::read(&c));
         self.secrets = f.or("secrets", Vec::new(), |c| secrets::read(&c));
-        self.rails = f.or("rails", Vec::new(), |c| rails::read(&c, features));
+        self.rails = f.or("rails", Vec::new(), |c| rails::read(&c));
         self.accounts = f.or("accounts", Vec::new(), |c| money::accounts(&c));
         self.capabilities = f.or("capabilities", Vec::new(), |c| capabilities::read(&c));
+        self.trust = f.or("plugins", TrustEntry::default(), |c| trust::read(&c));
     }
 }
 

@@ -4,7 +4,6 @@ use chio_host_kernel::operation::Role;
 use serde_json::Value;
 
 use super::{named, path, public_key};
-use crate::feature::Feature;
 use crate::limits::LimitOverrides;
 use crate::problem::Located;
 use crate::yaml::{Cursor, Fields};
@@ -33,7 +32,7 @@ pub(crate) struct PluginEntry {
     pub(crate) source: Source,
     pub(crate) config: Value,
     pub(crate) limits: LimitOverrides,
-    pub(crate) signer: Option<String>,
+    pub(crate) signer: Option<Located<String>>,
 }
 
 /// What every component may be given.
@@ -41,10 +40,10 @@ pub(super) struct Common {
     pub(super) source: Source,
     pub(super) config: Value,
     pub(super) limits: LimitOverrides,
-    pub(super) signer: Option<String>,
+    pub(super) signer: Option<Located<String>>,
 }
 
-pub(super) fn read(section: &Cursor<'_>, role: Role, features: &mut Vec<Located<Feature>>) -> Option<Vec<PluginEntry>> {
+pub(super) fn read(section: &Cursor<'_>, role: Role) -> Option<Vec<PluginEntry>> {
     let example = match role {
         Role::OutputHook => "a mapping of hooks, such as secret_redactor: { enabled: true }",
         Role::Guard | Role::ToolServer | Role::Rail => "a mapping of guards, such as forbidden_path: { enabled: true }",
@@ -56,26 +55,21 @@ pub(super) fn read(section: &Cursor<'_>, role: Role, features: &mut Vec<Located<
         }
         cursor.fields("a mapping, such as { enabled: true }", |f| {
             let enabled = f.or("enabled", true, |c| c.boolean());
-            let mut used = Vec::new();
-            let Common { source, config, limits, signer } = common(f, &mut used);
-            if enabled {
-                features.append(&mut used);
-            }
+            let Common { source, config, limits, signer } = common(f);
             PluginEntry { name, enabled, source, config, limits, signer }
         })
     };
     Some(entries.into_iter().filter_map(read).collect())
 }
 
-pub(super) fn common(f: &mut Fields<'_, '_>, features: &mut Vec<Located<Feature>>) -> Common {
+pub(super) fn common(f: &mut Fields<'_, '_>) -> Common {
     let source = source(f);
     let signer = f.take("signer").and_then(|c| {
         if !matches!(source, Source::File(_) | Source::Broken) {
             c.refuse("a built-in has no signer; remove it, or name a file as component");
             return None;
         }
-        features.push(c.locate(Feature::Signature));
-        public_key(&c)
+        public_key(&c).map(|key| c.locate(key))
     });
     Common {
         config: f.or("config", Value::Null, |c| c.json_object("a mapping, such as { weekend: deny }")),

@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::named;
 use super::plugins::{Common, Source, common};
 use super::servers::{Granted, permissions};
-use crate::feature::Feature;
 use crate::limits::LimitOverrides;
 use crate::problem::Located;
 use crate::yaml::Cursor;
@@ -17,15 +16,15 @@ pub(crate) struct RailEntry {
     pub(crate) source: Source,
     pub(crate) config: Value,
     pub(crate) limits: LimitOverrides,
-    pub(crate) signer: Option<String>,
+    pub(crate) signer: Option<Located<String>>,
     pub(crate) granted: Granted,
 }
 
-pub(super) fn read(section: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -> Option<Vec<RailEntry>> {
+pub(super) fn read(section: &Cursor<'_>) -> Option<Vec<RailEntry>> {
     let entries = named(section, "a mapping of payment rails, such as bank: { component: plugins/bank.wasm }")?;
     let read = |(name, cursor): (Located<String>, Cursor<'_>)| {
         cursor.fields("a mapping, such as { component: plugins/bank.wasm }", |f| {
-            let Common { source, config, limits, signer } = common(f, features);
+            let Common { source, config, limits, signer } = common(f);
             let granted = f.or("permissions", Granted::default(), |c| permissions(&c));
             if let Some(folder) = granted.files.first() {
                 cursor.report().at(&folder.path.spot, "a payment rail has no files; remove it");

@@ -11,7 +11,6 @@ use super::network::network;
 use super::plugins::{Common, Source, common};
 use super::secrets::{self, SecretGrantEntry};
 use super::{money, named, path};
-use crate::feature::Feature;
 use crate::limits::LimitOverrides;
 use crate::manifest::{arguments, refuse_unenforced};
 use crate::policy::{Access, NetworkGrant};
@@ -25,7 +24,7 @@ pub(crate) struct ServerEntry {
     pub(crate) source: Source,
     pub(crate) config: Value,
     pub(crate) limits: LimitOverrides,
-    pub(crate) signer: Option<String>,
+    pub(crate) signer: Option<Located<String>>,
     pub(crate) granted: Granted,
     pub(crate) price: Option<Located<Price>>,
     pub(crate) arguments: BTreeMap<String, Vec<ArgumentFact>>,
@@ -56,11 +55,11 @@ pub(crate) struct FileGrant {
     pub(crate) at: String,
 }
 
-pub(super) fn read(section: &Cursor<'_>, features: &mut Vec<Located<Feature>>) -> Option<Vec<ServerEntry>> {
+pub(super) fn read(section: &Cursor<'_>) -> Option<Vec<ServerEntry>> {
     let entries = named(section, "a mapping of tool servers, such as files: { component: builtin:files }")?;
     let read = |(name, cursor): (Located<String>, Cursor<'_>)| {
         cursor.fields("a mapping, such as { component: builtin:files }", |f| {
-            let Common { source, config, limits, signer } = common(f, features);
+            let Common { source, config, limits, signer } = common(f);
             ServerEntry {
                 name,
                 source,

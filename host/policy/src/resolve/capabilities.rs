@@ -42,7 +42,7 @@ impl Context<'_> {
         if name == ANY || is_written || servers.iter().any(|server| server.plugin.name == name) {
             return;
         }
-        if let Some(server) = self.implied_server(name) {
+        if let Some(server) = self.implied_server(named) {
             servers.push(server);
         } else if self.host.builtins.find(Role::ToolServer, name).is_none() {
             let written = document.servers.iter().map(|server| server.name.value.as_str());

@@ -1,20 +1,15 @@
-//! Finds a component and its manifest: in the host's binary, or in a file with the manifest beside it.
+//! Finds a component and its manifest: in the host's binary, in a file with the manifest beside it, or in a package.
 
-use std::path::Path;
-
-use chio_host_kernel::canonical::sha256_hex;
 use chio_host_kernel::operation::Role;
 
 use super::Context;
-use crate::builtins::Builtin;
-use crate::document::Source;
+use crate::document::{PluginEntry, RailEntry, ServerEntry, Source};
 use crate::files;
 use crate::limits::Limits;
 use crate::manifest::Manifest;
-use crate::policy::{Component, Origin};
-use crate::problem::{Located, quote, suggestion};
-use crate::protected::absolute;
-use crate::yaml::MAX_BYTES;
+use crate::parts::{Beside, Parts, is_package};
+use crate::policy::Component;
+use crate::problem::{Located, Spot, quote, suggestion};
 
 /// A component's manifest, or the name of the file that it would have stood in.
 pub(super) enum Asked {
@@ -22,112 +17,130 @@ pub(super) enum Asked {
     Nothing(String),
 }
 
+/// A component that a policy names, and where it names it.
+pub(super) struct Wanted<'a> {
+    pub(super) source: &'a Source,
+    pub(super) name: &'a Located<String>,
+    pub(super) role: Role,
+    pub(super) signer: Option<&'a Located<String>>,
+}
+
+impl PluginEntry {
+    pub(super) fn wanted(&self, role: Role) -> Wanted<'_> {
+        Wanted { source: &self.source, name: &self.name, role, signer: self.signer.as_ref() }
+    }
+}
+
+impl ServerEntry {
+    pub(super) fn wanted(&self) -> Wanted<'_> {
+        Wanted { source: &self.source, name: &self.name, role: Role::ToolServer, signer: self.signer.as_ref() }
+    }
+}
+
+impl RailEntry {
+    pub(super) fn wanted(&self) -> Wanted<'_> {
+        Wanted { source: &self.source, name: &self.name, role: Role::Rail, signer: self.signer.as_ref() }
+    }
+}
+
 impl Context<'_> {
-    pub(super) fn component(
-        &mut self,
-        source: &Source,
-        name: &Located<String>,
+    /// The one way in: a component is read, once, with what stands beside it, and the bytes that are let in are those that
+    /// were checked.
+    pub(super) fn component(&mut self, wanted: &Wanted<'_>, limits: &Limits) -> Option<(Component, Asked)> {
+        let (parts, spot) = self.find(wanted, limits)?;
+        self.let_in(&parts, spot, wanted.role, wanted.signer)
+    }
+
+    /// The built-in that a capability names and no section does. `spot` is where.
+    pub(super) fn implied(&mut self, name: &str, spot: &Spot) -> Option<(Component, Asked)> {
+        let found = self.host.builtins.find(Role::ToolServer, name)?;
+        self.let_in(&Parts::of_builtin(name, &found), spot, Role::ToolServer, None)
+    }
+
+    fn let_in(
+        &self,
+        parts: &Parts,
+        spot: &Spot,
         role: Role,
-        limits: &Limits,
+        signer: Option<&Located<String>>,
     ) -> Option<(Component, Asked)> {
-        match source {
-            Source::Broken => None,
+        let component = self.admit(parts, spot, signer);
+        if component.is_none() && parts.signature.is_some() {
+            // What a manifest says that its signer did not sign is nobody's concern.
+            return None;
+        }
+        let asked = self.asked(parts, spot, role);
+        Some((component?, asked?))
+    }
+
+    /// A component's files, as they are, and where the policy names them.
+    pub(super) fn find<'w>(&mut self, wanted: &Wanted<'w>, limits: &Limits) -> Option<(Parts, &'w Spot)> {
+        let role = wanted.role;
+        let name = match wanted.source {
+            Source::Broken => return None,
             Source::Named => {
-                let found = self.host.builtins.find(role, &name.value);
-                if found.is_none() {
+                let name = wanted.name;
+                if self.host.builtins.find(role, &name.value).is_none() {
                     let near = suggestion(&name.value, self.host.builtins.names(role));
                     let (what, own) = (noun(role), article(role));
                     let message =
                         format!("no built-in {what} has this name, and {own} of your own needs component: PATH");
                     self.report.at(&name.spot, message + &near);
                 }
-                self.builtin(&name.value, &found?, role)
+                name
             }
-            Source::Builtin(wanted) => {
-                let found = self.host.builtins.find(role, &wanted.value);
-                if found.is_none() {
+            Source::Builtin(name) => {
+                if self.host.builtins.find(role, &name.value).is_none() {
                     let names = self.host.builtins.names(role);
-                    let near = suggestion(&wanted.value, names.iter().copied());
+                    let near = suggestion(&name.value, names.iter().copied());
                     let known = match (names.as_slice(), near) {
                         ([], _) => "; there is none".to_owned(),
                         (names, near) if near.is_empty() => format!("; there are: {}", names.join(", ")),
                         (_, near) => near,
                     };
-                    let message = format!("no built-in {} is called {}{known}", noun(role), quote(&wanted.value));
-                    self.report.at(&wanted.spot, message);
+                    let message = format!("no built-in {} is called {}{known}", noun(role), quote(&name.value));
+                    self.report.at(&name.spot, message);
                 }
-                self.builtin(&wanted.value, &found?, role)
+                name
             }
-            Source::File(path) => self.file(path, role, limits),
-        }
-    }
-
-    /// The built-in that a capability names and no section does.
-    pub(super) fn implied(&mut self, name: &str) -> Option<(Component, Asked)> {
-        let found = self.host.builtins.find(Role::ToolServer, name)?;
-        self.builtin(name, &found, Role::ToolServer)
-    }
-
-    fn builtin(&mut self, name: &str, builtin: &Builtin, role: Role) -> Option<(Component, Asked)> {
-        let manifest = self.manifest(&builtin.manifest, &format!("builtin:{name}/manifest.yaml"), role)?;
-        Some((component(&builtin.bytes, Origin::Builtin(name.to_owned())), Asked::Manifest(Box::new(manifest))))
-    }
-
-    fn file(&mut self, written: &Located<String>, role: Role, limits: &Limits) -> Option<(Component, Asked)> {
-        let path = absolute(&self.dir.join(&written.value));
-        (self.host.note)(&path);
-        let max = usize::try_from(limits.component_bytes).unwrap_or(usize::MAX).min(files::MAX_COMPONENT_BYTES);
-        let read = files::read(&path, max)
-            .and_then(|bytes| Ok((bytes, path.canonicalize().map_err(|e| format!("cannot be read: {e}"))?)));
-        let component = match read {
-            Ok((bytes, canonical)) => Some(component(&bytes, Origin::File(canonical))),
-            Err(why) => {
-                self.report.at(&written.spot, format!("{} {why}", quote(&written.value)));
-                None
-            }
+            Source::File(file) => return Some((self.file(file, limits)?, &file.spot)),
         };
-        self.protected.add(&format!("the component {}", written.value), &path);
-        let asked = self.manifest_beside(written, role);
-        Some((component?, asked?))
+        let found = self.host.builtins.find(role, &name.value)?;
+        Some((Parts::of_builtin(&name.value, &found), &name.spot))
     }
 
-    /// `plugins/house_rules.manifest.yaml`, for `plugins/house_rules.wasm`. There need not be one.
-    fn manifest_beside(&mut self, component: &Located<String>, role: Role) -> Option<Asked> {
-        let stem = component.value.strip_suffix(".wasm").unwrap_or(&component.value);
-        let name = format!("{stem}.manifest.yaml");
-        let path = absolute(&self.dir.join(&name));
+    fn file(&mut self, written: &Located<String>, limits: &Limits) -> Option<Parts> {
+        let name = &written.value;
+        let path = self.dir.join(name);
         (self.host.note)(&path);
-        self.protected.add(&format!("the manifest {name}"), &path);
-        if is_absent(&path) {
-            return Some(Asked::Nothing(name));
-        }
-        match files::read(&path, MAX_BYTES).and_then(files::text) {
-            Ok(text) => self.manifest(&text, &name, role).map(|manifest| Asked::Manifest(Box::new(manifest))),
-            Err(why) => {
-                self.report.at(&component.spot, format!("its manifest {} {why}", quote(&name)));
-                None
+        self.protected.add(&format!("the component {name}"), &path);
+        if !is_package(name) {
+            for what in Beside::ALL {
+                let file = what.of(name);
+                let path = self.dir.join(&file);
+                (self.host.note)(&path);
+                self.protected.add(&format!("the {} {file}", what.noun()), &path);
             }
         }
+        let max = usize::try_from(limits.component_bytes).unwrap_or(usize::MAX);
+        Parts::read(self.dir, name, max).map_err(|error| self.report.at(&written.spot, error.to_string())).ok()
     }
 
-    fn manifest(&self, text: &str, file: &str, role: Role) -> Option<Manifest> {
-        let manifest = Manifest::parse(text, file).map_err(|problems| self.report.extend(problems)).ok()?;
+    /// What a component's manifest asks. There need not be one.
+    pub(super) fn asked(&self, parts: &Parts, spot: &Spot, role: Role) -> Option<Asked> {
+        let file = parts.file(Beside::Manifest);
+        let Some(bytes) = &parts.manifest else { return Some(Asked::Nothing(file)) };
+        let text = files::text(bytes.clone())
+            .map_err(|why| self.report.at(spot, format!("its manifest {} {why}", quote(&file))))
+            .ok()?;
+        let manifest = Manifest::parse(&text, &file).map_err(|problems| self.report.extend(problems)).ok()?;
         if manifest.role == role {
-            return Some(manifest);
+            return Some(Asked::Manifest(Box::new(manifest)));
         }
         let message = format!("is {}, and the policy uses it as {}", article(manifest.role), article(role));
         self.report.at(manifest.kind_spot(), message);
         None
     }
-}
-
-fn component(bytes: &[u8], origin: Origin) -> Component {
-    Component { digest: sha256_hex(bytes), bytes: bytes.into(), origin }
-}
-
-/// Nothing stands there, not even a link that leads nowhere.
-fn is_absent(path: &Path) -> bool {
-    path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
 fn noun(role: Role) -> &'static str {

@@ -9,6 +9,8 @@ mod secrets;
 mod servers;
 #[cfg(test)]
 mod tests;
+mod trust;
+mod uses;
 
 use std::path::Path;
 
@@ -21,6 +23,9 @@ use crate::limits::Defaults;
 use crate::policy::{Plugin, Policy};
 use crate::problem::Report;
 use crate::protected::Protected;
+use crate::trust::Trust;
+
+pub use uses::{Gap, Use, uses};
 
 /// What the host gives to a policy that is loaded.
 #[derive(Clone, Copy)]
@@ -49,6 +54,10 @@ struct Context<'a> {
     report: &'a Report,
     /// The host's, and every file that is read on the way.
     protected: Protected,
+    /// Whose components may take part.
+    trust: Trust,
+    /// Whether the policy has a section `plugins`, so that a message says where a line goes.
+    has_plugins: bool,
 }
 
 /// The policy in force; `None`, or a report with problems, where there is none.
@@ -59,7 +68,7 @@ pub(crate) fn resolve(
     protected: Protected,
     report: &Report,
 ) -> Option<Policy> {
-    let mut context = Context { host, dir, report, protected };
+    let mut context = Context::new(document, host, dir, protected, report);
     let guards = context.plugins(&document.guards, Role::Guard);
     let hooks = context.plugins(&document.hooks, Role::OutputHook);
     let secrets = context.secrets(&document.secrets);
@@ -68,14 +77,16 @@ pub(crate) fn resolve(
     let capabilities = context.capabilities(document, &mut servers);
     // Last, when every file that a folder could expose is known.
     context.check_folders(&document.servers);
+    let accounts = context.accounts(document);
     let mut policy = Policy {
         kernel: document.kernel.clone(),
+        trust: context.trust,
         guards,
         hooks,
         servers,
         secrets,
         rails,
-        accounts: context.accounts(document),
+        accounts,
         capabilities: capabilities?,
         policy_hash: String::new(),
         source_hash: document.source_hash.clone(),
@@ -86,6 +97,16 @@ pub(crate) fn resolve(
     Some(policy)
 }
 
+impl<'a> Context<'a> {
+    /// Reads the blocklist, so that it is there before the first component is.
+    fn new(document: &Document, host: Host<'a>, dir: &'a Path, protected: Protected, report: &'a Report) -> Self {
+        let has_plugins = document.trust.is_written;
+        let mut context = Self { host, dir, report, protected, trust: Trust::default(), has_plugins };
+        context.trust = context.read_trust(&document.trust);
+        context
+    }
+}
+
 impl Context<'_> {
     /// The plugins that take part. One that is switched off is not looked for, and is no part of the policy.
     fn plugins(&mut self, entries: &[PluginEntry], role: Role) -> Vec<Plugin> {
@@ -94,13 +115,13 @@ impl Context<'_> {
                 return None;
             }
             let limits = entry.limits.over(self.host.defaults.of(role));
-            let (component, _) = self.component(&entry.source, &entry.name, role, &limits)?;
+            let (component, _) = self.component(&entry.wanted(role), &limits)?;
             Some(Plugin {
                 name: entry.name.value.clone(),
                 component,
                 config: entry.config.clone(),
                 limits,
-                signer: entry.signer.clone(),
+                signer: entry.signer.as_ref().map(|signer| signer.value.clone()),
             })
         };
         entries.iter().filter_map(resolve).collect()

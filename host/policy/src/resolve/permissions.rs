@@ -13,14 +13,19 @@ impl Context<'_> {
     pub(super) fn granted(&self, grants: &[FileGrant], asked: &Asked) -> Vec<Preopen> {
         let preopen = |grant: &FileGrant| {
             self.check_asked(grant, asked);
-            Preopen {
-                path: grant.path.value.clone(),
-                host: absolute(&self.dir.join(&grant.path.value)),
-                at: grant.at.clone(),
-                access: grant.access.value,
-            }
+            self.preopen(grant)
         };
         grants.iter().map(preopen).collect()
+    }
+
+    /// A folder as it is granted.
+    pub(super) fn preopen(&self, grant: &FileGrant) -> Preopen {
+        Preopen {
+            path: grant.path.value.clone(),
+            host: absolute(&self.dir.join(&grant.path.value)),
+            at: grant.at.clone(),
+            access: grant.access.value,
+        }
     }
 
     fn check_asked(&self, grant: &FileGrant, asked: &Asked) {

@@ -1,7 +1,5 @@
 //! Payment rails, and the accounts whose money they move.
 
-use chio_host_kernel::operation::Role;
-
 use super::Context;
 use crate::document::{Document, RailEntry};
 use crate::policy::{Account, Plugin, Rail};
@@ -14,7 +12,7 @@ impl Context<'_> {
 
     fn rail(&mut self, entry: &RailEntry, document: &Document) -> Option<Rail> {
         let limits = entry.limits.over(&self.host.defaults.rail);
-        let (component, asked) = self.component(&entry.source, &entry.name, Role::Rail, &limits)?;
+        let (component, asked) = self.component(&entry.wanted(), &limits)?;
         Some(Rail {
             outbound: self.outbound(&entry.granted, &asked, document),
             plugin: Plugin {
@@ -22,7 +20,7 @@ impl Context<'_> {
                 component,
                 config: entry.config.clone(),
                 limits,
-                signer: entry.signer.clone(),
+                signer: entry.signer.as_ref().map(|signer| signer.value.clone()),
             },
         })
     }

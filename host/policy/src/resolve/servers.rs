@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use chio_host_kernel::facts::ArgumentFact;
-use chio_host_kernel::operation::Role;
 use serde_json::Value;
 
 use super::Context;
 use super::components::Asked;
 use crate::document::{Document, InvokeGrant, ServerEntry};
-use crate::policy::{Component, Invoke, Outbound, Plugin, Server};
+use crate::policy::{Invoke, Outbound, Plugin, Server};
+use crate::problem::Located;
 
 impl Context<'_> {
     pub(super) fn servers(&mut self, document: &Document) -> Vec<Server> {
@@ -18,7 +18,7 @@ impl Context<'_> {
 
     fn server(&mut self, entry: &ServerEntry, document: &Document) -> Option<Server> {
         let limits = entry.limits.over(&self.host.defaults.tool);
-        let (component, asked) = self.component(&entry.source, &entry.name, Role::ToolServer, &limits)?;
+        let (component, asked) = self.component(&entry.wanted(), &limits)?;
         if let Some(price) = &entry.price
             && price.value.at_most(limits.fuel).is_none()
         {
@@ -34,7 +34,7 @@ impl Context<'_> {
                 component,
                 config: entry.config.clone(),
                 limits,
-                signer: entry.signer.clone(),
+                signer: entry.signer.as_ref().map(|signer| signer.value.clone()),
             },
             files,
             invoke: entry.granted.invoke.iter().map(invoke).collect(),
@@ -45,8 +45,9 @@ impl Context<'_> {
     }
 
     /// A built-in server of which the policy says nothing: no configuration, no permission, no price.
-    pub(super) fn implied_server(&mut self, name: &str) -> Option<Server> {
-        let (component, asked): (Component, Asked) = self.implied(name)?;
+    pub(super) fn implied_server(&mut self, named: &Located<String>) -> Option<Server> {
+        let name = named.value.as_str();
+        let (component, asked) = self.implied(name, &named.spot)?;
         Some(Server {
             plugin: Plugin {
                 name: name.to_owned(),
@@ -64,7 +65,7 @@ impl Context<'_> {
     }
 }
 
-fn invoke(grant: &InvokeGrant) -> Invoke {
+pub(super) fn invoke(grant: &InvokeGrant) -> Invoke {
     Invoke { server: grant.server.value.clone(), tool: grant.tool.clone() }
 }
 

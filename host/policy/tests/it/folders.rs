@@ -7,7 +7,7 @@ fn grant(path: &str, access: &str) -> String {
 }
 
 fn project() -> Project {
-    Project::new().folder("conf/workspace").folder(".chio/db").folder("keys")
+    Project::new().unsigned().folder("conf/workspace").folder(".chio/db").folder("keys")
 }
 
 #[test]

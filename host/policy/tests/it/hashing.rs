@@ -11,6 +11,7 @@ servers:
   hello: {}
 capabilities:
   default: { tools: [{ server: files, tool: \"*\", operations: [invoke], ttl: 300 }] }
+plugins: { allow_unsigned: true }
 ";
 
 fn project() -> Project {

@@ -7,6 +7,7 @@ use crate::support::{Project, refuse};
 /// A server whose manifest asks for the whole network.
 fn project() -> Project {
     Project::new()
+        .unsigned()
         .file("conf/f.wasm", "x")
         .file("conf/f.manifest.yaml", "name: f\nkind: tool-server\npermissions: { network: any }\n")
         .file("conf/r.wasm", "y")

@@ -56,6 +56,7 @@ fn a_component_that_cannot_be_used_is_named() {
 #[test]
 fn a_manifest_beside_a_component_is_checked_with_the_policy() {
     let project = Project::new()
+        .unsigned()
         .file("conf/p/hook.wasm", "x")
         .file("conf/p/hook.manifest.yaml", "name: h\nkind: hook\n")
         .file("conf/p/bad.wasm", "x")
@@ -91,7 +92,7 @@ fn a_policy_that_cannot_be_read_says_why() {
 
 #[test]
 fn a_policy_need_not_be_a_file() {
-    let project = Project::new().file("conf/g.wasm", "x");
+    let project = Project::new().unsigned().file("conf/g.wasm", "x");
     let policy = "guards: { g: { component: g.wasm } }";
     let (text, file) = (project.load_text(policy, "conf").unwrap(), project.load(policy).unwrap());
     assert_eq!((&text.policy_hash, &text.source_hash, &text.dir), (&file.policy_hash, &file.source_hash, &file.dir));

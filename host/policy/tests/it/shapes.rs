@@ -10,7 +10,7 @@ fn each_mistake_names_its_place_and_what_would_be_right() {
         ("kernal: {}", "1:1: kernal: unknown key; did you mean kernel?"),
         (
             "zebra: 1",
-            "1:1: zebra: unknown key; known here: kernel, guards, hooks, servers, secrets, rails, accounts, capabilities",
+            "1:1: zebra: unknown key; known here: kernel, guards, hooks, servers, secrets, rails, accounts, capabilities, plugins",
         ),
         (
             "kernel:\n  max_capabilty_ttl: 5",

@@ -74,7 +74,8 @@ fn two_accounts_that_pay_for_the_same_are_refused() {
 
 #[test]
 fn the_example_loads_with_everything_it_says() {
-    let project = Project::new().folder("workspace").folder("docs").file("plugins/house_rules.wasm", "bytes");
+    let project =
+        Project::new().unsigned().folder("workspace").folder("docs").file("plugins/house_rules.wasm", "bytes");
     let policy = project.load(EXAMPLE).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(policy.kernel.durable_admission, DurableAdmission::All);
     assert_eq!((policy.kernel.deadlines.guards_ms, policy.kernel.deadlines.tool_ms), (Some(100), Some(30_000)));

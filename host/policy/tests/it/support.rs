@@ -55,11 +55,18 @@ pub(crate) const DEFAULTS: Defaults = Defaults { guard: LIMITS, hook: LIMITS, to
 pub(crate) struct Project {
     folder: TempDir,
     pub(crate) defaults: Defaults,
+    /// What stands at the end of every policy.
+    end: &'static str,
 }
 
 impl Project {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), defaults: DEFAULTS }
+        Self { folder: tempfile::tempdir().unwrap(), defaults: DEFAULTS, end: "" }
+    }
+
+    /// Its policies let components take part that nobody signed.
+    pub(crate) fn unsigned(self) -> Self {
+        Self { end: "\nplugins: { allow_unsigned: true }\n", ..self }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -81,7 +88,7 @@ impl Project {
     /// Loads `policy` from the project's `conf/policy.yaml`.
     pub(crate) fn load(&self, policy: &str) -> Result<Policy, Problems> {
         std::fs::create_dir_all(self.path("conf")).unwrap();
-        std::fs::write(self.path("conf/policy.yaml"), policy).unwrap();
+        std::fs::write(self.path("conf/policy.yaml"), format!("{policy}{}", self.end)).unwrap();
         self.load_file("conf/policy.yaml")
     }
 
@@ -95,7 +102,7 @@ impl Project {
     pub(crate) fn load_text(&self, policy: &str, dir: &str) -> Result<Policy, Problems> {
         let host =
             Host { builtins: &Embedded, defaults: &self.defaults, protected: &Protected::default(), note: &|_| () };
-        load_str(policy, "embedded.yaml", &self.path(dir), &host)
+        load_str(&format!("{policy}{}", self.end), "embedded.yaml", &self.path(dir), &host)
     }
 
     /// The problems of a policy, one a line, without the folder's name.

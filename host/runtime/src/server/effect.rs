@@ -8,7 +8,7 @@ use crate::inspect::{Inspection, is_interface, split};
 use crate::outbound::Grants;
 
 /// The interfaces of the world `tool-server`.
-pub(super) const OWN: &[&str] = &["types", "configuration", "host", "nested"];
+pub(crate) const OWN: &[&str] = &["types", "configuration", "host", "nested"];
 /// The packages of WASI 0.2 that are linked. What was not granted is there and leads nowhere: no folder is open, no
 /// address may be reached, no request is sent, the environment is empty.
 const WASI: [&str; 7] = ["cli", "clocks", "filesystem", "http", "io", "random", "sockets"];
@@ -26,23 +26,41 @@ pub(crate) fn check_imports(inspection: &Inspection, own: &[&str]) -> Result<(),
     }
 }
 
-/// What the tools can do, from those of their imports that lead somewhere. Clocks, random numbers and the standard streams
+/// Which of a component's imports lead somewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Live {
+    /// The most that it may do with files, if it has any.
+    pub files: Option<Access>,
+    /// Whether it may send requests to anybody.
+    pub network: bool,
+}
+
+/// What a component can do, from those of its imports that lead somewhere. Clocks, random numbers and the standard streams
 /// change nothing, and sockets lead nowhere.
-pub(super) fn class(inspection: &Inspection, files: &[FileGrant], outbound: &Grants) -> EffectClass {
+#[must_use]
+pub fn effect_class(inspection: &Inspection, live: Live) -> EffectClass {
     let imports = |is: &dyn Fn(&str) -> bool| inspection.imports.iter().any(|name| is(name));
-    if imports(&|name| is_interface(name, "nested")) {
+    if calls_tools(inspection) || (live.network && imports(&|name| is_wasi(name, "http"))) {
         return EffectClass::SideEffecting;
     }
-    if !outbound.is_empty() && imports(&|name| is_wasi(name, "http")) {
-        return EffectClass::SideEffecting;
+    match live.files.filter(|_| imports(&|name| is_wasi(name, "filesystem"))) {
+        None => EffectClass::Pure,
+        Some(Access::Read) => EffectClass::ReadOnly,
+        Some(Access::ReadWrite) => EffectClass::SideEffecting,
     }
-    if files.is_empty() || !imports(&|name| is_wasi(name, "filesystem")) {
-        EffectClass::Pure
-    } else if files.iter().any(|grant| grant.access() == Access::ReadWrite) {
-        EffectClass::SideEffecting
-    } else {
-        EffectClass::ReadOnly
-    }
+}
+
+/// Whether a component imports the calls of other tools.
+#[must_use]
+pub fn calls_tools(inspection: &Inspection) -> bool {
+    inspection.imports.iter().any(|name| is_interface(name, "nested"))
+}
+
+/// The class of a server with these grants.
+pub(super) fn class(inspection: &Inspection, files: &[FileGrant], outbound: &Grants) -> EffectClass {
+    let access = |grant: &FileGrant| grant.access() == Access::ReadWrite;
+    let files = (!files.is_empty()).then(|| if files.iter().any(access) { Access::ReadWrite } else { Access::Read });
+    effect_class(inspection, Live { files, network: !outbound.is_empty() })
 }
 
 /// Whether `name` is an interface of this package of WASI 0.2.

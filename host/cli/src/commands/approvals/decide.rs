@@ -9,13 +9,14 @@ use chio_host_kernel::canonical::{self, printable};
 use chio_host_kernel::ports::Clock;
 use serde_json::{Value, json};
 
-use super::{fields, key, open};
+use super::{fields, open};
 use crate::args::{DecideArgs, Format};
 use crate::clock::SystemClock;
 use crate::control::{Request, named};
 use crate::error::CliError;
 use crate::folders::Folders;
 use crate::host;
+use crate::people::Person;
 use crate::print;
 
 /// What was typed.
@@ -50,7 +51,7 @@ impl Verb {
 
 pub(super) fn run(format: Format, folders: &Folders, args: &DecideArgs, verb: Verb) -> Result<(), CliError> {
     // Before anything is asked: without a key there is nothing to ask for.
-    let approver = key::of(folders, args.approver_name.as_deref(), args.key.as_deref())?;
+    let approver = Person::Approver.key(folders, args.approver_name.as_deref(), args.key.as_deref())?;
     host::block_on(async {
         let operator = open(folders, &args.which).await?;
         let waits = operator.ask(Request::WaitingOne { operation: args.which.operation.clone() }).await?;

@@ -1,0 +1,258 @@
+//! `plugin inspect`: what a component is, what it asks for, who signed it, and what a policy grants it.
+
+use std::path::Path;
+
+use chio_host_kernel::call::EffectClass;
+use chio_host_policy::{self as policy, AskedNetwork, Beside, Builtin, Manifest, Origin, Parts, Use};
+use chio_host_runtime::{Access, Inspection, Live, calls_tools, check_imports, effect_class};
+use serde_json::{Value, json};
+
+use super::sign::{kind, role};
+use super::{BUILTIN, inspected, manifest, read};
+use crate::Outcome;
+use crate::args::{Common, Format};
+use crate::error::CliError;
+use crate::folders::Folders;
+use crate::print;
+use crate::rules;
+
+pub(super) fn run(common: &Common, component: &str, policy: Option<&Path>) -> Result<Outcome, CliError> {
+    let parts = match component.strip_prefix(BUILTIN) {
+        Some(name) => builtin(name)?,
+        None => read(component)?,
+    };
+    let seen = inspected(&parts)?;
+    let manifest = manifest(&parts)?;
+    let uses = match policy {
+        Some(path) => Some((path, rules::uses_of(&Folders::of(common)?, path, &parts.digest)?)),
+        None => None,
+    };
+    let found = Found { parts, seen, manifest };
+    match common.format {
+        Format::Json => {
+            let mut whole = found.json();
+            if let Some((_, uses)) = &uses {
+                whole["uses"] = uses.iter().map(|entry| found.use_json(entry)).collect();
+            }
+            print::document(Format::Json, &whole)?;
+        }
+        Format::Human => {
+            let mut fields = found.fields();
+            if let Some((path, uses)) = &uses {
+                if uses.is_empty() {
+                    fields.push(("entry", json!(format!("none: nothing in {} uses it", path.display()))));
+                }
+                fields.extend(uses.iter().flat_map(|entry| found.use_fields(entry, path)));
+            }
+            print::fields(Format::Human, &fields)?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn builtin(name: &str) -> Result<Parts, CliError> {
+    let all = chio_host_builtin::all();
+    let found = all.iter().find(|b| b.name == name).ok_or_else(|| {
+        let names: Vec<_> = all.iter().map(|b| b.name).collect();
+        CliError::Usage(format!("there is no built-in {name}; there are {}", names.join(", ")))
+    })?;
+    Ok(Parts::of_builtin(name, &Builtin { bytes: found.bytes.into(), manifest: found.manifest.into() }))
+}
+
+/// All that is known of a component.
+struct Found {
+    parts: Parts,
+    seen: Inspection,
+    manifest: Option<Manifest>,
+}
+
+impl Found {
+    /// Why no host would load it, if none would.
+    fn unloadable(&self) -> Option<String> {
+        if role(&self.seen).is_none() {
+            return Some("it is of none of the worlds of a plugin, or of more than one".to_owned());
+        }
+        check_imports(&self.seen).err().map(|error| error.to_string())
+    }
+
+    fn effect(&self, files: Option<policy::Access>, network: bool) -> EffectClass {
+        let files = files.map(|access| match access {
+            policy::Access::Read => Access::Read,
+            policy::Access::ReadWrite => Access::ReadWrite,
+        });
+        effect_class(&self.seen, Live { files, network })
+    }
+
+    /// What it can do without any grant, and with all that its manifest asks for.
+    fn effects(&self) -> (EffectClass, EffectClass) {
+        let asked = self.manifest.as_ref();
+        let network = asked.is_some_and(|manifest| manifest.network != AskedNetwork::Nothing);
+        (self.effect(None, false), self.effect(asked.and_then(|manifest| manifest.files), network))
+    }
+
+    fn use_effect(&self, entry: &Use) -> EffectClass {
+        self.effect(entry.files.iter().map(|folder| folder.access).max(), !entry.network.is_empty())
+    }
+
+    /// Who signed it, or what is wrong with that.
+    fn signer(&self) -> Signer {
+        match (&self.parts.origin, policy::verify(&self.parts)) {
+            (Origin::Builtin(_), _) => Signer::Host,
+            (_, Ok(key)) => Signer::Valid(key),
+            (_, Err(problems)) => match self.parts.signature {
+                None => Signer::None,
+                Some(_) => Signer::Wrong(problems.iter().map(ToString::to_string).collect()),
+            },
+        }
+    }
+
+    /// An entry's gaps: those of its grants, and the tools that it cannot call.
+    fn gaps(&self, entry: &Use) -> Vec<(String, String)> {
+        let mut gaps: Vec<_> = entry.gaps.iter().map(|gap| (gap.what.clone(), gap.line.clone())).collect();
+        if calls_tools(&self.seen) && entry.invoke.is_empty() {
+            gaps.push((
+                "it imports calls of other tools, and is granted none".to_owned(),
+                format!("{}.permissions.invoke: [{{ server: hello, tool: hello_world }}]", entry.entry),
+            ));
+        }
+        gaps
+    }
+
+    fn json(&self) -> Value {
+        let (bare, asked) = self.effects();
+        let (state, signer, problems) = match self.signer() {
+            Signer::Host => ("host", None, Vec::new()),
+            Signer::None => ("none", None, Vec::new()),
+            Signer::Valid(key) => ("valid", Some(key), Vec::new()),
+            Signer::Wrong(problems) => ("wrong", None, problems),
+        };
+        json!({
+            "component": self.parts.name,
+            "world": self.seen.kind.as_str(),
+            "digest": self.seen.digest,
+            "bytes": self.seen.size,
+            "imports": self.seen.imports,
+            "exports": self.seen.exports,
+            "unloadable": self.unloadable(),
+            "effect": { "ungranted": bare, "as_asked": asked },
+            "signature": { "state": state, "signer": signer, "problems": problems },
+            "manifest": self.manifest.as_ref().map(|manifest| json!({
+                "file": self.parts.file(Beside::Manifest),
+                "name": manifest.name,
+                "kind": kind(manifest.role),
+                "description": manifest.description,
+                "files": files(manifest),
+                "network": network(&manifest.network),
+                "arguments": manifest.arguments,
+            })),
+        })
+    }
+
+    fn fields(&self) -> Vec<(&'static str, Value)> {
+        let (bare, asked) = self.effects();
+        let mut fields = vec![
+            ("component", json!(self.parts.name)),
+            ("world", json!(self.seen.kind.as_str())),
+            ("digest", json!(self.seen.digest)),
+            ("bytes", json!(self.seen.size)),
+            ("imports", json!(self.seen.imports)),
+            ("exports", json!(self.seen.exports)),
+        ];
+        fields.extend(self.unloadable().map(|why| ("unloadable", json!(why))));
+        fields.push((
+            "effect",
+            if bare == asked {
+                json!(bare)
+            } else {
+                json!(format!("{}; {} with all that it asks for", text(&json!(bare)), text(&json!(asked))))
+            },
+        ));
+        match self.signer() {
+            Signer::Host => fields.push(("signer", json!("none needed: it is the host's own"))),
+            Signer::None => fields.push(("signer", json!("none: nobody signed it"))),
+            Signer::Valid(key) => fields.push(("signer", json!(key))),
+            Signer::Wrong(problems) => {
+                fields.push(("signer", json!("NOT VALID")));
+                fields.extend(problems.into_iter().map(|problem| ("problem", Value::from(problem))));
+            }
+        }
+        let Some(manifest) = &self.manifest else {
+            fields.push(("manifest", json!(format!("none: there is no {}", self.parts.file(Beside::Manifest)))));
+            return fields;
+        };
+        fields.push(("manifest", json!(self.parts.file(Beside::Manifest))));
+        fields.push(("files", json!(files(manifest))));
+        fields.push(("network", network(&manifest.network)));
+        let facts = manifest.arguments.iter().flat_map(|(tool, facts)| facts.iter().map(move |fact| (tool, fact)));
+        fields.extend(facts.map(|(tool, fact)| {
+            let is = json!(fact.is);
+            ("argument", json!(format!("{tool} {} is {}", fact.at, text(&is))))
+        }));
+        fields
+    }
+
+    fn use_json(&self, entry: &Use) -> Value {
+        let gaps = self.gaps(entry);
+        json!({
+            "entry": entry.entry,
+            "line": entry.line,
+            "enabled": entry.enabled,
+            "signer": entry.signer,
+            "effect": self.use_effect(entry),
+            "files": entry.files,
+            "network": entry.network,
+            "secrets": entry.secrets,
+            "invoke": entry.invoke,
+            "gaps": gaps.iter().map(|(what, line)| json!({ "what": what, "line": line })).collect::<Vec<_>>(),
+            "problems": entry.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        })
+    }
+
+    fn use_fields(&self, entry: &Use, path: &Path) -> Vec<(&'static str, Value)> {
+        let off = if entry.enabled { "" } else { ", switched off" };
+        let mut fields = vec![("entry", json!(format!("{} ({}:{}{off})", entry.entry, path.display(), entry.line)))];
+        fields.push(("effect", json!(self.use_effect(entry))));
+        fields.extend(entry.signer.iter().map(|signer| ("signer", json!(format!("{signer} has to have signed it")))));
+        let mut granted: Vec<String> = Vec::new();
+        granted.extend(entry.files.iter().map(|f| format!("files: {} at {}, {}", f.path, f.at, f.access.as_str())));
+        granted.extend(entry.network.iter().map(|place| format!("network: {place}")));
+        granted.extend(entry.secrets.iter().map(|s| format!("secret: {} as {} for {}", s.name, s.header, s.host)));
+        granted.extend(entry.invoke.iter().map(|invoke| format!("calls: {}/{}", invoke.server, invoke.tool)));
+        if granted.is_empty() {
+            granted.push("nothing".to_owned());
+        }
+        fields.extend(granted.into_iter().map(|granted| ("granted", Value::from(granted))));
+        for (what, line) in self.gaps(entry) {
+            fields.push(("gap", json!(what)));
+            fields.push(("line", json!(line)));
+        }
+        fields.extend(entry.problems.iter().map(|problem| ("problem", json!(problem.to_string()))));
+        fields
+    }
+}
+
+/// Who vouches for a component.
+enum Signer {
+    /// The host's own binary holds it.
+    Host,
+    None,
+    Valid(String),
+    Wrong(Vec<String>),
+}
+
+fn files(manifest: &Manifest) -> &'static str {
+    manifest.files.map_or("none", policy::Access::as_str)
+}
+
+fn network(asked: &AskedNetwork) -> Value {
+    match asked {
+        AskedNetwork::Nothing => json!("none"),
+        AskedNetwork::Any => json!("any"),
+        AskedNetwork::Places(places) => places.iter().map(|place| json!(place.to_string())).collect(),
+    }
+}
+
+/// A word that is serialised as one.
+fn text(word: &Value) -> &str {
+    word.as_str().unwrap_or_default()
+}
