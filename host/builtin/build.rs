@@ -12,10 +12,13 @@ use std::process::{Command, ExitCode};
 use wit_component::ComponentEncoder;
 
 /// Core modules, made components here. They import their own world alone.
-const PURE: (&str, &[&str]) =
-    ("wasm32-unknown-unknown", &["forbidden-path", "shell-command", "secret-redactor", "hello", "reception"]);
+const PURE: (&str, &[&str]) = (
+    "wasm32-unknown-unknown",
+    &["forbidden-path", "shell-command", "secret-redactor", "hello", "reception", "plain-types"],
+);
 /// Components as the linker leaves them, with the WASI imports that they use.
-const WASI: (&str, &[&str]) = ("wasm32-wasip2", &["files", "fetch", "hostile-client", "test-rail"]);
+const WASI: (&str, &[&str]) =
+    ("wasm32-wasip2", &["files", "fetch", "notes", "hostile-client", "test-rail", "plain-fetch"]);
 
 /// What the components are made of, from the workspace's root. This script and `src` are the crate's own.
 const SOURCES: &[&str] = &[
@@ -33,6 +36,7 @@ const SOURCES: &[&str] = &[
     "examples/files",
     "examples/reception",
     "examples/fetch",
+    "examples/notes",
     "tests/guests",
 ];
 

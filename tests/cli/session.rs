@@ -44,6 +44,12 @@ impl Session {
         serde_json::from_str(&self.output.next().expect("the host answers").unwrap()).unwrap()
     }
 
+    /// The result of another request.
+    pub(crate) fn ask(&mut self, id: u64, method: &str, params: &Value) -> Value {
+        self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        self.result(id)
+    }
+
     /// Calls a tool and does not wait.
     pub(crate) fn call(&mut self, id: u64, tool: &str, arguments: &Value, meta: &Value) {
         let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });

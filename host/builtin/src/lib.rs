@@ -66,6 +66,12 @@ pub fn find(kind: Kind, name: &str) -> Option<&'static Builtin> {
 pub mod testing {
     /// A tool server that does with HTTP what an honest one would not.
     pub const HOSTILE_CLIENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hostile_client.wasm"));
+    /// Plain functions over every type that WIT has.
+    pub const PLAIN_TYPES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plain_types.wasm"));
+    /// A plain function that sends a request.
+    pub const PLAIN_FETCH: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plain_fetch.wasm"));
+    /// The example that was not written for this host.
+    pub const NOTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/notes.wasm"));
     /// A payment rail over plain HTTP.
     pub const RAIL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/test_rail.wasm"));
 }

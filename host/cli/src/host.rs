@@ -137,7 +137,8 @@ fn load(
     read: impl FnOnce(&policy::Host<'_>) -> Result<Policy, policy::Problems>,
 ) -> Result<Policy, CliError> {
     let (defaults, protected) = (plugins::defaults(), protected(folders));
-    let rules = policy::Host { builtins: &Embedded, defaults: &defaults, protected: &protected };
+    let rules =
+        policy::Host { builtins: &Embedded, defaults: &defaults, protected: &protected, imports: plugins::imports };
     read(&rules).map_err(|e| CliError::Policy(e.to_string()))
 }
 

@@ -23,7 +23,7 @@ mod protected;
 mod resolve;
 mod yaml;
 
-pub use builtins::{Builtin, Builtins};
+pub use builtins::{Builtin, Builtins, Imports};
 pub use document::{Document, parse};
 pub use limits::{Defaults, Limits};
 pub use load::{load, load_str};

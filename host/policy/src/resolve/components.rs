@@ -6,7 +6,7 @@ use chio_host_kernel::canonical::sha256_hex;
 use chio_host_kernel::operation::Role;
 
 use super::Context;
-use crate::builtins::Builtin;
+use crate::builtins::{Builtin, Imports};
 use crate::document::Source;
 use crate::files;
 use crate::limits::Limits;
@@ -16,9 +16,13 @@ use crate::problem::{Located, quote, suggestion};
 use crate::protected::absolute;
 use crate::yaml::MAX_BYTES;
 
-/// A component's manifest, or the name of the file that it would have stood in.
+/// What a component asks for.
 pub(super) enum Asked {
+    /// What its manifest says.
     Manifest(Box<Manifest>),
+    /// Whatever its imports can use: it has no manifest, because nobody wrote it for this host.
+    Imports(Imports),
+    /// Nothing: it has no manifest, which would have stood in this file.
     Nothing(String),
 }
 
@@ -87,7 +91,12 @@ impl Context<'_> {
         };
         self.protected.add(&format!("the component {}", written.value), &path);
         let asked = self.manifest_beside(written, role);
-        Some((component?, asked?))
+        let (component, asked) = (component?, asked?);
+        let imports = match asked {
+            Asked::Nothing(_) if role == Role::ToolServer => (self.host.imports)(&component.bytes),
+            _ => None,
+        };
+        Some((component, imports.map_or(asked, Asked::Imports)))
     }
 
     /// `plugins/house_rules.manifest.yaml`, for `plugins/house_rules.wasm`. There need not be one.

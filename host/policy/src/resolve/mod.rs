@@ -14,7 +14,7 @@ use std::path::Path;
 
 use chio_host_kernel::operation::Role;
 
-use crate::builtins::Builtins;
+use crate::builtins::{Builtins, Imports};
 use crate::document::{Document, PluginEntry};
 use crate::hash::policy_hash;
 use crate::limits::Defaults;
@@ -31,6 +31,8 @@ pub struct Host<'a> {
     pub defaults: &'a Defaults,
     /// Its state folder and its key folder.
     pub protected: &'a Protected,
+    /// What a component that nobody wrote for this host can use, read off its bytes; nothing for any other.
+    pub imports: fn(&[u8]) -> Option<Imports>,
 }
 
 impl std::fmt::Debug for Host<'_> {
