@@ -24,6 +24,14 @@ fn place(component: &[u8], server: &str) -> Place {
     place
 }
 
+/// One whose calls cost 3 of an account of 10.
+fn priced() -> Place {
+    let place = place(PLAIN_TYPES, "");
+    let account = "accounts: { agent: { total: 10, currency: USD } }\n";
+    place.write("policy.yaml", policy(", price: { per_call: 3, currency: USD }") + account);
+    place
+}
+
 fn call(place: &Place, tool: &str, params: &Value) -> (i32, Value) {
     let params = params.to_string();
     let arguments = ["--policy", "policy.yaml", "--server", "x", "--tool", tool, "--params", &params];
@@ -38,11 +46,7 @@ fn receipt(place: &Place, answered: &Value) -> Value {
 
 #[test]
 fn a_plain_component_is_checked_called_and_recorded_like_any_other() {
-    let place = place(PLAIN_TYPES, ", price: { per_call: 3, currency: USD }");
-    place.write(
-        "policy.yaml",
-        policy(", price: { per_call: 3, currency: USD }") + "accounts: { agent: { total: 10, currency: USD } }\n",
-    );
+    let place = priced();
     let checked = place.ask("check", "x", "greet", r#"{"name":"Chio"}"#);
     assert_eq!((checked.code, checked.field("verdict")), (0, "ALLOW"));
     let (code, answered) = call(&place, "greet", &json!({ "name": "Chio" }));
@@ -53,25 +57,21 @@ fn a_plain_component_is_checked_called_and_recorded_like_any_other() {
 
     let (code, answered) = call(&place, "echo_fail-with", &json!({ "why": "no such thing" }));
     assert_ne!(code, 0);
-    assert_eq!(answered["code"], "tool.failed");
     assert!(answered.to_string().contains("no such thing"), "{answered}");
+    assert!(receipt(&place, &answered).to_string().contains("\"code\":\"tool.failed\""));
     assert_eq!(place.run(&["budget", "show", "--format", "json"]).json_lines()[0]["spent"], 6);
 }
 
 /// They are refused before the component is entered, so they cost nothing and had no effect.
 #[test]
 fn wrong_arguments_are_a_denial_that_costs_nothing() {
-    let place = place(PLAIN_TYPES, "");
-    place.write(
-        "policy.yaml",
-        policy(", price: { per_call: 3, currency: USD }") + "accounts: { agent: { total: 10, currency: USD } }\n",
-    );
+    let place = priced();
     let (code, answered) = call(&place, "counting_add", &json!({ "a": 1, "b": -1 }));
-    assert_eq!((code, &answered["code"]), (2, &json!("tool.invalid_arguments")), "{answered}");
+    assert_eq!(code, 2, "{answered}");
     let why = "invalid arguments: /b: an integer from 0 to 4294967295 is needed, and this is none";
     assert!(answered["reason"].as_str().unwrap().ends_with(why), "{answered}");
-    let shown = receipt(&place, &answered);
-    assert!(shown.to_string().contains("\"effect\":\"none\""), "{shown}");
+    let shown = receipt(&place, &answered).to_string();
+    assert!(shown.contains("\"effect\":\"none\"") && shown.contains("\"code\":\"tool.invalid_arguments\""), "{shown}");
     let budget = &place.run(&["budget", "show", "--format", "json"]).json_lines()[0];
     assert_eq!((&budget["spent"], &budget["held"]), (&json!(0), &json!(0)));
     assert_eq!(place.run(&["receipt", "verify"]).code, 0);
@@ -107,14 +107,9 @@ fn a_client_is_shown_the_schemas_and_calls_the_tools() {
     assert!(result["isError"] == true && result.to_string().contains("forbidden_path"), "{result}");
     session.call(4, "x__read-note", &json!({ "file": "/notes/milk" }), &json!({}));
     let result = session.result(4);
-    assert!(
-        result["content"][0]["text"].as_str().unwrap().contains("there is no parameter \\\"file\\\"; there are path")
-            || result["content"][0]["text"]
-                .as_str()
-                .unwrap()
-                .contains("there is no parameter \"file\"; there are path"),
-        "{result}"
-    );
+    assert!(result["isError"] == true, "{result}");
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("there is no parameter \"file\"; there are path"), "{text}");
     session.leave();
 }
 
@@ -167,10 +162,7 @@ fn a_component_is_inspected_without_being_run() {
     assert!(shown.contains("\ntool:       greet\n  takes:    {\"additionalProperties\":false,"), "{shown}");
     assert!(shown.contains(&format!("\nleft out:   test:kinds/counting@1.2.3#sum: {why}\n")), "{shown}");
     // A guard is nothing of the kind, and neither is this one a guard.
-    place.write(
-        "policy.yaml",
-        "guards: { g: { component: plugins/x.wasm } }\n".to_owned()
-            + &policy("")[policy("").find("servers").unwrap()..],
-    );
+    let policy = policy("").replace("forbidden_path: { enabled: true }", "g: { component: plugins/x.wasm }");
+    place.write("policy.yaml", policy);
     place.ask("check", "x", "greet", "{}").is_error(&["guards.g", "it is of the world plain, and guard is needed"]);
 }

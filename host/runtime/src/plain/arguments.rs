@@ -11,8 +11,9 @@ use wasmtime::component::Val;
 
 use super::types::{Case, ERR, Field, Float, Int, NOT_FINITE, OK, SOME, Sides, TAG, Type, VALUE};
 
-/// What arguments may take in memory once they are values of the component model, in bytes: 25 for each byte of the longest
-/// arguments that there are. Options that are left out take some too, so a few bytes of JSON can stand for many.
+/// What arguments may take in memory once they are values of the component model, in bytes: what the longest base64 that there
+/// can be in them takes, at 40 for each of its bytes. Options that are left out take some too, so a few bytes of JSON can
+/// stand for many.
 const MAX_MEMORY: usize = 32 << 20;
 /// How much of a list of names stands in a message, in bytes.
 const MAX_NAMES: usize = 256;

@@ -22,6 +22,8 @@
 //! those of resources, and WASI's own entry points. Each of a result's values takes about 40 bytes of the host's memory while it
 //! is converted, of which a call has four times its limit on output: a result of bytes alone may have about 1.6 million.
 
+#[cfg(test)]
+mod argument_tests;
 mod arguments;
 mod docs;
 mod names;

@@ -4,6 +4,7 @@
 //! function that goes beyond is left out like one that has no JSON.
 
 use wasmparser::component_types::{ComponentDefinedType, ComponentEntityType, ComponentValType};
+use wasmparser::names::KebabString;
 use wasmparser::types::TypesRef;
 use wasmparser::{Parser, Payload, PrimitiveValType, ValidPayload, Validator, WasmFeatures};
 
@@ -183,8 +184,8 @@ impl Reader<'_> {
             ComponentDefinedType::Tuple(tuple) => {
                 Type::Tuple(tuple.types.iter().map(|ty| self.value(*ty, depth)).collect::<Result<_, _>>()?)
             }
-            ComponentDefinedType::Flags(names) => Type::Flags(self.names(names.iter().map(|name| name.as_str()))?),
-            ComponentDefinedType::Enum(names) => Type::Enum(self.names(names.iter().map(|name| name.as_str()))?),
+            ComponentDefinedType::Flags(names) => Type::Flags(self.names(names.iter().map(KebabString::as_str))?),
+            ComponentDefinedType::Enum(names) => Type::Enum(self.names(names.iter().map(KebabString::as_str))?),
             ComponentDefinedType::Option { ty, .. } => Type::Option(Box::new(self.value(*ty, depth)?)),
             ComponentDefinedType::Result { ok, err, .. } => {
                 Type::Result(Box::new(Sides { ok: self.side(*ok, depth)?, err: self.side(*err, depth)? }))

@@ -50,10 +50,8 @@ fn any_value(ty: &Type) -> BoxedStrategy<Value> {
         Type::Bool => any::<bool>().prop_map(Value::from).boxed(),
         Type::Int(int) => {
             let (least, greatest) = int.range();
-            let spelt = |n: i128| match n.unsigned_abs() <= MAX_INTEGER.into() {
-                true => json!(i64::try_from(n).unwrap()),
-                false => json!(n.to_string()),
-            };
+            let is_exact = |n: i128| n.unsigned_abs() <= MAX_INTEGER.into();
+            let spelt = move |n| if is_exact(n) { json!(i64::try_from(n).unwrap()) } else { json!(n.to_string()) };
             let edges = select(vec![least, greatest, i128::from(MAX_INTEGER), i128::from(MAX_INTEGER) + 1]);
             let edges = edges.prop_map(move |n| n.clamp(least, greatest));
             prop_oneof![least..=greatest, edges].prop_map(spelt).boxed()

@@ -43,7 +43,7 @@ pub(crate) fn of(ty: &Type) -> Value {
             json!({ "type": "array", "items": { "type": "string", "enum": names }, "uniqueItems": true })
         }
         Type::Option(some) if some.takes_null() => {
-            json!({ "anyOf": [closed(json!({ SOME: of(some) })), { "type": "null" }] })
+            json!({ "anyOf": [closed(vec![(SOME, of(some))]), { "type": "null" }] })
         }
         Type::Option(some) => json!({ "anyOf": [of(some), { "type": "null" }] }),
         Type::Result(sides) => {
@@ -70,13 +70,15 @@ fn integer(int: Int) -> Value {
 fn tagged(name: &str, ty: Option<&Type>) -> Value {
     let tag = json!({ "type": "string", "const": name });
     closed(match ty {
-        None => json!({ TAG: tag }),
-        Some(ty) => json!({ TAG: tag, VALUE: of(ty) }),
+        None => vec![(TAG, tag)],
+        Some(ty) => vec![(TAG, tag), (VALUE, of(ty))],
     })
 }
 
 /// An object with all of these keys, and no others.
-fn closed(properties: Value) -> Value {
-    let required: Vec<_> = properties.as_object().into_iter().flat_map(Map::keys).cloned().collect();
+fn closed(properties: Vec<(&str, Value)>) -> Value {
+    let required = json!(properties.iter().map(|(key, _)| *key).collect::<Vec<_>>());
+    let properties = properties.into_iter().map(|(key, schema)| (key.to_owned(), schema));
+    let properties = properties.collect::<Map<_, _>>();
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }

@@ -20,6 +20,7 @@ impl Echo for Kinds {
         value
     }
 
+    #[allow(clippy::many_single_char_names, reason = "there are more of them than names")]
     fn many(
         a: u8,
         b: i16,
