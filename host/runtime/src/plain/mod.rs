@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 use chio_host_kernel::canonical::{self, printable};
 use chio_host_kernel::ports::{Fault, Hints, OutputFormat, Stop, ToolDescription, ToolError, ToolOutput};
-use serde_json::Value;
+use serde_json::{Value, json};
 use wasmtime::component::{Component, ComponentExportIndex, Val};
 
 use self::docs::Docs;
@@ -150,11 +150,11 @@ fn describe(
         return Err(format!("it would be the tool \"{shown}\", and clients take names of {NAME_RULE}"));
     }
     let input_schema = schema::object(&signature.parameters);
-    let output_schema = match &signature.result {
-        None => Some(serde_json::json!({ "type": "null" })),
-        Some(Type::Result(sides)) => sides.ok.as_ref().map(schema::of),
-        Some(ty) => Some(schema::of(ty)),
+    let returned = match &signature.result {
+        Some(Type::Result(sides)) => sides.ok.as_ref(),
+        other => other.as_ref(),
     };
+    let output_schema = Some(returned.map_or_else(|| json!({ "type": "null" }), schema::of));
     let mut length = 0;
     for schema in [Some(&input_schema), output_schema.as_ref()].into_iter().flatten() {
         let bytes = canonical::to_vec(schema).len();
@@ -233,7 +233,7 @@ impl Function {
     /// More than the limit on output.
     pub(crate) fn returned(&self, results: Vec<Val>, run: &Run<'_>) -> Result<Result<ToolOutput, ToolError>, Fault> {
         let bytes = size(run.limits.output_bytes);
-        let json = |ty: &Type, value| output::output(ty, value, bytes).map_err(|refused| fault(&refused, run));
+        let convert = |ty: &Type, value| output::output(ty, value, bytes).map_err(|refused| fault(&refused, run));
         let value = match (&self.signature.result, results.into_iter().next()) {
             (None, None) => Value::Null,
             (Some(Type::Result(sides)), Some(Val::Result(result))) => {
@@ -244,7 +244,7 @@ impl Function {
                 };
                 let value = match (ty, value) {
                     (None, None) => Value::Null,
-                    (Some(ty), Some(value)) => json(ty, *value)?,
+                    (Some(ty), Some(value)) => convert(ty, *value)?,
                     _ => return Err(fault(&Refused::Type, run)),
                 };
                 if !is_ok {
@@ -252,7 +252,7 @@ impl Function {
                 }
                 value
             }
-            (Some(ty), Some(value)) => json(ty, value)?,
+            (Some(ty), Some(value)) => convert(ty, value)?,
             _ => return Err(fault(&Refused::Type, run)),
         };
         Ok(Ok(ToolOutput { value, format: OutputFormat::Json, cost: None }))

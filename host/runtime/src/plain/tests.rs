@@ -29,9 +29,10 @@ fn the_schemas_are_those_of_the_types() {
             export find: func(word: string, how: how, order: option<order>, start: tuple<char, f32>) -> result<list<found>, string>;
             export raw: func(bytes: list<u8>, twice: option<option<bool>>) -> result<bool>;
             export quiet: func();
+            export mute: func() -> result<_, string>;
         }",
     );
-    assert_eq!(names(&read), ["find", "raw", "quiet"]);
+    assert_eq!(names(&read), ["find", "raw", "quiet", "mute"]);
     let closed = |properties: Value, required: Value| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
     let float =
         json!({ "anyOf": [{ "type": "number" }, { "type": "string", "enum": ["NaN", "Infinity", "-Infinity"] }] });
@@ -82,6 +83,7 @@ fn the_schemas_are_those_of_the_types() {
     let quiet = &read.tools[2].description;
     assert_eq!(quiet.input_schema, json!({ "type": "object", "properties": {}, "additionalProperties": false }));
     assert_eq!(quiet.output_schema, Some(json!({ "type": "null" })));
+    assert_eq!(read.tools[3].description.output_schema, Some(json!({ "type": "null" })));
 }
 
 #[test]
