@@ -14,10 +14,11 @@ use wit_component::ComponentEncoder;
 /// Core modules, made components here. They import their own world alone.
 const PURE: (&str, &[&str]) = (
     "wasm32-unknown-unknown",
-    &["forbidden-path", "shell-command", "secret-redactor", "hello", "reception", "house-rules"],
+    &["forbidden-path", "shell-command", "secret-redactor", "hello", "reception", "house-rules", "plain-types"],
 );
 /// Components as the linker leaves them, with the WASI imports that they use.
-const WASI: (&str, &[&str]) = ("wasm32-wasip2", &["files", "fetch", "hostile-client", "test-rail"]);
+const WASI: (&str, &[&str]) =
+    ("wasm32-wasip2", &["files", "fetch", "notes", "hostile-client", "test-rail", "plain-fetch"]);
 
 /// What the components are made of, from the workspace's root. This script and `src` are the crate's own.
 const SOURCES: &[&str] = &[
@@ -36,6 +37,7 @@ const SOURCES: &[&str] = &[
     "examples/reception",
     "examples/fetch",
     "examples/house-rules",
+    "examples/notes",
     "tests/guests",
 ];
 

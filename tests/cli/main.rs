@@ -16,6 +16,7 @@ mod killed;
 mod money;
 mod outbound;
 mod packing;
+mod plain;
 mod policy_hash;
 mod python;
 mod readme;

@@ -4,9 +4,10 @@
 //! for what differs from run to run. All blocks run in one folder, in order. A block marked with a file's path
 //! (`rust guards/…/lib.rs`, `yaml examples/…`) is that file, or a contiguous part of it.
 //!
-//! A reader is told to do three things by hand, and so does this: `OPERATION` in a command is the operation that was printed
+//! A reader is told to do a few things by hand, and so does this: `OPERATION` in a command is the operation that was printed
 //! last; the key that `approvals key` or `plugin key` prints is put where a shown policy has none, which then lies in the folder
-//! under its name; and the guard that the page writes is built, and its manifest put beside it, before it is first named.
+//! under its name; the guard that the page writes is built, and its manifest put beside it, before it is first named; and so
+//! is the example of a plain component, with a note to read.
 
 use std::path::Path;
 
@@ -94,6 +95,16 @@ fn build_guard(dir: &Path) {
     std::fs::write(dir.join("house_rules.manifest.yaml"), manifest.text).unwrap();
 }
 
+/// Puts the example of a plain component and its policy into a folder.
+fn build_notes(dir: &Path) {
+    let copy = |from: &str, to: &str| std::fs::copy(repository(from), dir.join(to)).unwrap();
+    copy("examples/policies/notes.yaml", "notes.yaml");
+    copy("examples/notes/manifest.yaml", "notes.manifest.yaml");
+    std::fs::write(dir.join("notes.wasm"), chio_host_builtin::testing::NOTES).unwrap();
+    std::fs::create_dir_all(dir.join("notes")).unwrap();
+    std::fs::write(dir.join("notes/shopping.txt"), "buy some milk").unwrap();
+}
+
 #[test]
 fn every_command_prints_what_the_readme_says() {
     let place = Place::new();
@@ -110,6 +121,9 @@ fn every_command_prints_what_the_readme_says() {
             }
             let words = words(&command.replace("OPERATION", &operation));
             let mut args: Vec<&str> = words.iter().map(String::as_str).collect();
+            if args.contains(&"notes.wasm") {
+                build_notes(&dir);
+            }
             let mut file = None;
             if let [.., ">", into] = args.as_slice() {
                 file = Some(dir.join(into));

@@ -68,6 +68,12 @@ pub mod testing {
     pub const HOSTILE_CLIENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hostile_client.wasm"));
     /// The guard that the README writes, signs and ships.
     pub const HOUSE_RULES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/house_rules.wasm"));
+    /// Plain functions over every type that WIT has.
+    pub const PLAIN_TYPES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plain_types.wasm"));
+    /// A plain function that sends a request.
+    pub const PLAIN_FETCH: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plain_fetch.wasm"));
+    /// The example that was not written for this host.
+    pub const NOTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/notes.wasm"));
     /// A payment rail over plain HTTP.
     pub const RAIL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/test_rail.wasm"));
 }

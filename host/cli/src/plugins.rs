@@ -1,6 +1,5 @@
 //! The plugins of a policy, loaded into the sandbox.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,8 +9,8 @@ use chio_host_kernel::Plugins;
 use chio_host_kernel::ports::{Guard, OutputHook, PaymentRail, ToolServer};
 use chio_host_policy::{self as policy, Policy, Protected};
 use chio_host_runtime::{
-    Access, CompiledCache, FileGrant, LoadError, NetworkGrant, Outbound, Permissions, Plugin, Runtime, RuntimeConfig,
-    Scheme, SecretGrant, SecretSource, WasmGuard, WasmHook, WasmRail, WasmToolServer,
+    Access, CompiledCache, Described, FileGrant, Kind, LoadError, NetworkGrant, Outbound, Permissions, Plugin, Runtime,
+    RuntimeConfig, Scheme, SecretGrant, SecretSource, WasmGuard, WasmHook, WasmRail, WasmToolServer,
 };
 
 use crate::error::CliError;
@@ -55,6 +54,13 @@ fn limits(l: &policy::Limits) -> chio_host_runtime::Limits {
     }
 }
 
+/// What a component of no world of this host's can use.
+pub(crate) fn imports(bytes: &[u8]) -> Option<policy::Imports> {
+    let seen = chio_host_runtime::inspect(bytes).ok().filter(|seen| seen.kind == Kind::Plain)?;
+    let has = |package: &str| seen.imports.iter().any(|name| name.starts_with(package));
+    Some(policy::Imports { files: has("wasi:filesystem/"), requests: has("wasi:http/") })
+}
+
 /// Where plugins run, those of every policy that is in force one after the other.
 pub(crate) struct Sandbox {
     runtime: Arc<Runtime>,
@@ -88,8 +94,8 @@ impl Sandbox {
                 files: grants(server, &policy.protected)?,
                 outbound: outbound(&server.outbound, policy, &format!("servers.{}", plugin.name))?,
             };
-            let arguments: BTreeMap<_, _> = server.arguments.clone();
-            let loaded = WasmToolServer::load(runtime, &described(plugin), permissions, arguments).await;
+            let told = Described { arguments: server.arguments.clone(), descriptions: server.descriptions.clone() };
+            let loaded = WasmToolServer::load(runtime, &described(plugin), permissions, told).await;
             let loaded: Arc<dyn ToolServer> = Arc::new(loaded.map_err(|e| failed("servers", plugin, &e))?);
             plugins.servers.insert(plugin.name.clone(), loaded);
         }

@@ -154,7 +154,13 @@ fn load_noting<T>(
     read: impl FnOnce(&policy::Host<'_>) -> Result<T, policy::Problems>,
 ) -> Result<T, CliError> {
     let (defaults, protected) = (plugins::defaults(), protected(folders));
-    let rules = policy::Host { builtins: &Embedded, defaults: &defaults, protected: &protected, note };
+    let rules = policy::Host {
+        builtins: &Embedded,
+        defaults: &defaults,
+        protected: &protected,
+        imports: plugins::imports,
+        note,
+    };
     read(&rules).map_err(|e| CliError::Policy(e.to_string()))
 }
 

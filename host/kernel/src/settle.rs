@@ -192,9 +192,9 @@ pub(crate) enum Answer {
 pub(crate) fn cost(tool: &ToolRan, held: &Money, price: Option<&Price>) -> Cost {
     let fuel = tool.ran.fuel;
     match (tool.entry, &tool.ran.outcome) {
+        (Entry::Never, Err(_) | Ok(Err(_))) => Cost::nothing(held),
         (_, Ok(Ok(output))) => Cost::of(held, price, fuel, output.cost.clone()),
         (_, Ok(Err(ToolError::Failed(_)))) => Cost::of(held, price, fuel, None),
-        (Entry::Never, Err(_)) => Cost::nothing(held),
         (_, Ok(Err(_))) | (Entry::Entered, Err(_)) => Cost::of_work(held, price, fuel),
     }
 }
@@ -204,7 +204,8 @@ pub(crate) fn answer(tool: ToolRan, effect_class: EffectClass, deadline_ms: u128
     let ended = |ending| Answer::Ended(Box::new(ending));
     match (tool.entry, tool.ran.outcome) {
         (_, Ok(Ok(output))) => Answer::Output(output),
-        (_, Ok(Err(error))) => returned_error(error),
+        (Entry::Never, Ok(Err(error))) => ended(not_entered(error)),
+        (Entry::Entered, Ok(Err(error))) => returned_error(error),
         (Entry::Never, Err(fault)) => {
             let denial = stopped(&fault, deadline_ms);
             ended(Ending { terminal: State::NotAcceptedAfterDispatchCommit, ..Ending::denied(&denial) })
@@ -216,18 +217,33 @@ pub(crate) fn answer(tool: ToolRan, effect_class: EffectClass, deadline_ms: u128
     }
 }
 
+/// What the host says of a call in its tool's stead: no word is the tool's, so hooks have nothing to see.
+fn not_entered(error: ToolError) -> Ending {
+    let (why, code) = words(error).unwrap_or_else(|_| ("the tool was not entered".to_owned(), "tool.error"));
+    let denial = Denial::Tool { why: printable(&why, 2048), stop: None };
+    let terminal = State::NotAcceptedAfterDispatchCommit;
+    Ending { code: Some(code.to_owned()), terminal, ..Ending::denied(&denial) }
+}
+
 fn returned_error(error: ToolError) -> Answer {
-    let (message, code) = match error {
-        ToolError::InvalidArguments(m) => (format!("invalid arguments: {m}"), "tool.invalid_arguments"),
-        ToolError::FailedBeforeEffect(m) => (m, "tool.failed_before_effect"),
-        ToolError::Failed(m) => (m, "tool.failed"),
-        ToolError::UrlElicitation(elicitations) => {
+    match words(error) {
+        Ok((message, code)) => Answer::Error { message: printable(&message, 2048), code },
+        Err(elicitations) => {
             let reason = POST_DISPATCH_URL_ELICITATION_REASON.into();
             let ending = Ending::incomplete("tool.url_elicitation".into(), reason, Effect::Unknown);
-            return Answer::Ended(Box::new(Ending { elicitations, ..ending }));
+            Answer::Ended(Box::new(Ending { elicitations, ..ending }))
         }
-    };
-    Answer::Error { message: printable(&message, 2048), code }
+    }
+}
+
+/// A tool's error in words, with its code; or the addresses that its user has to visit instead.
+fn words(error: ToolError) -> Result<(String, &'static str), Vec<Elicitation>> {
+    match error {
+        ToolError::InvalidArguments(m) => Ok((format!("invalid arguments: {m}"), "tool.invalid_arguments")),
+        ToolError::FailedBeforeEffect(m) => Ok((m, "tool.failed_before_effect")),
+        ToolError::Failed(m) => Ok((m, "tool.failed")),
+        ToolError::UrlElicitation(elicitations) => Err(elicitations),
+    }
 }
 
 /// What is known of a tool that was stopped: one that can have no effect had none that matters.

@@ -1,4 +1,4 @@
-//! The components that the host carries in its own binary, as this crate asks for them.
+//! What the host knows of components: those that it carries in its own binary, and what others import.
 
 use std::borrow::Cow;
 
@@ -11,6 +11,15 @@ pub struct Builtin {
     pub bytes: Cow<'static, [u8]>,
     /// Its `manifest.yaml`.
     pub manifest: Cow<'static, str>,
+}
+
+/// What a component can use of what a policy grants, if it is granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Imports {
+    /// It can open files.
+    pub files: bool,
+    /// It can send requests.
+    pub requests: bool,
 }
 
 /// Finds the host's own components. The binary implements it; a policy needs no more than names.

@@ -26,7 +26,7 @@ mod signature;
 mod trust;
 mod yaml;
 
-pub use builtins::{Builtin, Builtins};
+pub use builtins::{Builtin, Builtins, Imports};
 pub use document::{Document, parse};
 pub use limits::{Defaults, Limits};
 pub use load::{load, load_str};

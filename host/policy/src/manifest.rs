@@ -26,6 +26,8 @@ pub struct Manifest {
     pub network: AskedNetwork,
     /// For each tool, which argument is what.
     pub arguments: BTreeMap<String, Vec<ArgumentFact>>,
+    /// For each tool that needs one, what it does.
+    pub descriptions: BTreeMap<String, String>,
     kind_spot: Spot,
     files_spot: Spot,
     network_spot: Spot,
@@ -92,6 +94,8 @@ impl Manifest {
         let (files, network) = f.take("permissions").and_then(|c| asked(&c)).unwrap_or_default();
         let described = f.take("arguments");
         let arguments = described.as_ref().and_then(arguments).unwrap_or_default();
+        let told = f.take("descriptions");
+        let descriptions = told.as_ref().and_then(descriptions).unwrap_or_default();
         let kind = kind?;
         if kind.value != Role::ToolServer {
             if let Some(files) = files.as_ref().filter(|files| files.value.is_some()) {
@@ -100,8 +104,9 @@ impl Manifest {
             if let Some(network) = network.as_ref().filter(|_| kind.value != Role::Rail) {
                 f.report().at(&network.spot, "guards and hooks have no network; remove it");
             }
-            if let Some(described) = described.filter(|_| !arguments.is_empty()) {
-                described.refuse("only a tool-server has tools to describe; remove it");
+            let of_tools = [described.filter(|_| !arguments.is_empty()), told.filter(|_| !descriptions.is_empty())];
+            for section in of_tools.into_iter().flatten() {
+                section.refuse("only a tool-server has tools to describe; remove it");
             }
         }
         Some(Self {
@@ -113,6 +118,7 @@ impl Manifest {
             network_spot: network.as_ref().map_or_else(|| top.clone(), |network| network.spot.clone()),
             network: network.map(|network| network.value).unwrap_or_default(),
             arguments,
+            descriptions,
             kind_spot: kind.spot,
         })
     }
@@ -181,9 +187,7 @@ pub(crate) fn arguments(section: &Cursor<'_>) -> Option<BTreeMap<String, Vec<Arg
     let entries = section.entries("a mapping of tools, such as read_file: [{ at: /path, is: path }]")?;
     let mut arguments = BTreeMap::new();
     for (tool, cursor) in entries {
-        if tool.value.is_empty() || tool.value.len() > MAX_NAME || tool.value.chars().any(char::is_control) {
-            section.report().at(&tool.spot, "is no usable tool name");
-        }
+        check_tool(section, &tool);
         let Some(items) = cursor.list("a list, such as [{ at: /path, is: path }]") else { continue };
         let mut facts: Vec<ArgumentFact> = Vec::new();
         for item in items {
@@ -196,6 +200,25 @@ pub(crate) fn arguments(section: &Cursor<'_>) -> Option<BTreeMap<String, Vec<Arg
         arguments.insert(tool.value, facts);
     }
     Some(arguments)
+}
+
+/// `{ tool: what it does }`
+fn descriptions(section: &Cursor<'_>) -> Option<BTreeMap<String, String>> {
+    let entries = section.entries("a mapping of tools, such as read_file: Reads a file.")?;
+    let mut descriptions = BTreeMap::new();
+    for (tool, cursor) in entries {
+        check_tool(section, &tool);
+        if let Some(text) = cursor.text("a sentence") {
+            descriptions.insert(tool.value, text.to_owned());
+        }
+    }
+    Some(descriptions)
+}
+
+fn check_tool(section: &Cursor<'_>, tool: &Located<String>) {
+    if tool.value.is_empty() || tool.value.len() > MAX_NAME || tool.value.chars().any(char::is_control) {
+        section.report().at(&tool.spot, "is no usable tool name");
+    }
 }
 
 fn argument(item: &Cursor<'_>) -> Option<ArgumentFact> {

@@ -211,6 +211,9 @@ pub struct Server {
     pub price: Option<Price>,
     /// For each tool, which argument is what: the manifest's word, save where the policy says otherwise.
     pub arguments: BTreeMap<String, Vec<ArgumentFact>>,
+    /// For each tool of which the manifest says it, what it does.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub descriptions: BTreeMap<String, String>,
 }
 
 /// A tool that the tools of a server may call.

@@ -29,6 +29,22 @@ pub(crate) mod hook {
     });
 }
 
+/// What `wasi:config` is in its drafts, for its types.
+pub(crate) mod settings {
+    wasmtime::component::bindgen!({
+        inline: "
+            package wasi:config@0.2.0-rc.1;
+            interface store {
+                variant error { upstream(string), io(string) }
+                get: func(key: string) -> result<option<string>, error>;
+                get-all: func() -> result<list<tuple<string, string>>, error>;
+            }
+            world settings { import store; }
+        ",
+        world: "settings",
+    });
+}
+
 /// The world `rail`.
 pub(crate) mod rail {
     wasmtime::component::bindgen!({

@@ -62,12 +62,15 @@ pub enum LoadError {
         /// What stopped it.
         fault: Fault,
     },
-    /// A tool server that describes its tools in a way that no client could use.
+    /// A tool server whose tools no client could use, as it describes them or as its types do.
     #[error("its description is not usable: {0}")]
     Description(String),
-    /// A manifest that does not fit the component.
-    #[error("the manifest describes arguments of the tool \"{0}\", which the server does not offer")]
+    /// A manifest, or a policy, that does not fit the component.
+    #[error("the manifest or the policy describes the tool \"{0}\", which the server does not offer")]
     UnknownTool(String),
+    /// A configuration that is no list of settings.
+    #[error("it reads its settings by name (wasi:config/store), so its `config` has to be a mapping")]
+    Settings,
     /// A secret that cannot be added to requests.
     #[error("the secret \"{name}\" cannot be added to requests: {why}")]
     Secret {

@@ -2,7 +2,7 @@
 
 use chio_host_kernel::canonical::{printable, sha256_hex};
 use semver::Version;
-use wasmparser::{Encoding, Parser, Payload};
+use wasmparser::{ComponentExternalKind, ComponentTypeRef, Encoding, Parser, Payload, TypeBounds};
 
 use crate::error::LoadError;
 use crate::server::effect;
@@ -21,6 +21,8 @@ pub enum Kind {
     ToolServer,
     /// A payment provider: world `rail`.
     Rail,
+    /// Of no world of this host's, with functions or interfaces of its own: a tool server that nobody wrote for it.
+    Plain,
     /// None of these, or more than one.
     Unknown,
 }
@@ -35,6 +37,7 @@ impl Kind {
             Self::OutputHook => "output-hook",
             Self::ToolServer => "tool-server",
             Self::Rail => "rail",
+            Self::Plain => "plain",
             Self::Unknown => "unknown",
         }
     }
@@ -66,8 +69,11 @@ pub struct Inspection {
 /// # Errors
 /// Bytes that are no component.
 pub fn inspect(bytes: &[u8]) -> Result<Inspection, LoadError> {
-    let (imports, exports) = outermost(bytes)?;
-    let kind = kind(&exports);
+    let (imports, exports, offers) = outermost(bytes)?;
+    let kind = match kind(&exports) {
+        Kind::Unknown if offers && !exports.iter().any(|name| name.starts_with(OWN)) => Kind::Plain,
+        kind => kind,
+    };
     Ok(Inspection { digest: sha256_hex(bytes), kind, imports, exports, size: bytes.len() })
 }
 
@@ -78,18 +84,26 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, LoadError> {
 pub fn check_imports(inspection: &Inspection) -> Result<(), LoadError> {
     match inspection.kind {
         Kind::Guard | Kind::InitialisedGuard | Kind::OutputHook => plugin::check_imports(inspection),
-        Kind::ToolServer => effect::check_imports(inspection, effect::OWN),
+        Kind::ToolServer | Kind::Plain => effect::check_imports(inspection, effect::OWN),
         Kind::Rail => effect::check_imports(inspection, rail::OWN),
         Kind::Unknown => Ok(()),
     }
 }
 
-/// The names of the outermost imports and exports.
-fn outermost(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), LoadError> {
+/// The package of this host's own worlds.
+const OWN: &str = "chio:plugin/";
+
+/// What a parser says of bytes that are no component.
+pub(crate) fn not_a_component(error: &wasmparser::Error) -> LoadError {
+    LoadError::NotAComponent(printable(error.message(), 256))
+}
+
+/// The names of the outermost imports and exports, and whether functions or interfaces are among these.
+fn outermost(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>, bool), LoadError> {
     let not_one = |why: &str| LoadError::NotAComponent(printable(why, 256));
-    let (mut imports, mut exports, mut depth) = (Vec::new(), Vec::new(), 0_usize);
+    let (mut imports, mut exports, mut offers, mut depth) = (Vec::new(), Vec::new(), false, 0_usize);
     for payload in Parser::new(0).parse_all(bytes) {
-        match payload.map_err(|e| not_one(e.message()))? {
+        match payload.map_err(|e| not_a_component(&e))? {
             Payload::Version { encoding: Encoding::Module, .. } if depth == 0 => {
                 return Err(not_one("it is a core module; componentise it, as `wasm-tools component new` does"));
             }
@@ -97,18 +111,24 @@ fn outermost(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), LoadError> {
             Payload::End(_) => depth -= 1,
             Payload::ComponentImportSection(section) if depth == 1 => {
                 for import in section {
-                    imports.push(printable(import.map_err(|e| not_one(e.message()))?.name.name, 256));
+                    let import = import.map_err(|e| not_a_component(&e))?;
+                    // A name for a type that the component spells out itself asks nothing of anybody.
+                    if !matches!(import.ty, ComponentTypeRef::Type(TypeBounds::Eq(_))) {
+                        imports.push(printable(import.name.name, 256));
+                    }
                 }
             }
             Payload::ComponentExportSection(section) if depth == 1 => {
                 for export in section {
-                    exports.push(printable(export.map_err(|e| not_one(e.message()))?.name.name, 256));
+                    let export = export.map_err(|e| not_a_component(&e))?;
+                    offers |= matches!(export.kind, ComponentExternalKind::Func | ComponentExternalKind::Instance);
+                    exports.push(printable(export.name.name, 256));
                 }
             }
             _ => {}
         }
     }
-    Ok((imports, exports))
+    Ok((imports, exports, offers))
 }
 
 fn kind(exports: &[String]) -> Kind {
@@ -162,6 +182,7 @@ mod tests {
         };
         let instance = |name: &str| format!("(instance) (export \"{name}\" (instance 0))");
         assert_eq!(world("").unwrap(), Kind::Unknown);
+        assert_eq!(world(&instance("acme:clock/time@1.0.0")).unwrap(), Kind::Plain);
         assert_eq!(world(&instance("chio:plugin/guarding@0.1.0")).unwrap(), Kind::Guard);
         assert_eq!(world(&instance("chio:plugin/guarding@0.1.3")).unwrap(), Kind::Guard);
         assert_eq!(world(&instance("chio:plugin/guarding@0.2.0")).unwrap(), Kind::Unknown);

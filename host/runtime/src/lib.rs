@@ -2,7 +2,7 @@
 //!
 //! The only crate that knows wasmtime. It implements the kernel's ports ([`WasmGuard`], [`WasmHook`],
 //! [`WasmToolServer`], [`WasmRail`]) and offers what the command line needs beside them: a [`Runtime`] to load them into,
-//! [`inspect`] to look at a component, [`FileGrant`], [`Outbound`] and [`CompiledCache`].
+//! [`inspect`] and [`plain_functions`] to look at a component, [`FileGrant`], [`Outbound`] and [`CompiledCache`].
 //!
 //! **Invariant:** an instance serves one call. Fuel, deadline, memory and the rest are in force before its first
 //! instruction, and a stop names the limit that made it.
@@ -21,6 +21,7 @@ mod limits;
 mod meter;
 mod outbound;
 mod places;
+mod plain;
 mod plugin;
 mod rail;
 mod run;
@@ -48,8 +49,9 @@ pub use hook::WasmHook;
 pub use inspect::{Inspection, Kind, check_imports, inspect};
 pub use limits::Limits;
 pub use outbound::{NetworkGrant, Outbound, Scheme, SecretGrant, SecretSource};
+pub use plain::{LeftOut, PlainFunctions, PlainTool, plain_functions};
 pub use plugin::Plugin;
 pub use rail::WasmRail;
 pub use runtime::{Allocation, Runtime, RuntimeConfig, RuntimeError};
 pub use server::effect::{Live, calls_tools, effect_class};
-pub use server::{Permissions, WasmToolServer};
+pub use server::{Described, Permissions, WasmToolServer};

@@ -151,3 +151,25 @@ pub(crate) fn invocation(deadline: std::time::Duration, signals: Signals) -> Inv
         children: chio_host_kernel::admission::ChildReceipts::default(),
     }
 }
+
+/// A component of somebody else's: a world in WIT, whose functions all trap.
+pub(crate) fn plain(wit: &str) -> Vec<u8> {
+    let mut resolve = Resolve::default();
+    let package = resolve.push_source("test.wit", wit).unwrap();
+    let world = resolve.select_world(&[package], None).unwrap();
+    let mut module = guest_component::dummy_module(
+        &resolve,
+        world,
+        guest_parser::ManglingAndAbi::Legacy(guest_parser::LiftLowerAbi::Sync),
+    );
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
+    ComponentEncoder::default().module(&module).unwrap().encode().unwrap()
+}
+
+/// A component that exports a function `f` of these parameters, which it imports itself.
+pub(crate) fn exporting(types: &str, parameters: &str) -> Vec<u8> {
+    let text = format!(
+        "(component {types} (type $f (func {parameters})) (import \"i\" (func $i (type $f))) (export \"f\" (func $i)))"
+    );
+    wat::parse_str(text).unwrap()
+}

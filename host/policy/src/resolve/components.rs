@@ -3,6 +3,7 @@
 use chio_host_kernel::operation::Role;
 
 use super::Context;
+use crate::builtins::Imports;
 use crate::document::{PluginEntry, RailEntry, ServerEntry, Source};
 use crate::files;
 use crate::limits::Limits;
@@ -11,9 +12,13 @@ use crate::parts::{Beside, Parts, is_package};
 use crate::policy::Component;
 use crate::problem::{Located, Spot, quote, suggestion};
 
-/// A component's manifest, or the name of the file that it would have stood in.
+/// What a component asks for.
 pub(super) enum Asked {
+    /// What its manifest says.
     Manifest(Box<Manifest>),
+    /// Whatever its imports can use: it has no manifest, because nobody wrote it for this host.
+    Imports(Imports),
+    /// Nothing: it has no manifest, which would have stood in this file.
     Nothing(String),
 }
 
@@ -126,10 +131,13 @@ impl Context<'_> {
         Parts::read(self.dir, name, max).map_err(|error| self.report.at(&written.spot, error.to_string())).ok()
     }
 
-    /// What a component's manifest asks. There need not be one.
+    /// What a component asks: by its manifest, or, where it was not written for this host and has none, by its imports.
     pub(super) fn asked(&self, parts: &Parts, spot: &Spot, role: Role) -> Option<Asked> {
         let file = parts.file(Beside::Manifest);
-        let Some(bytes) = &parts.manifest else { return Some(Asked::Nothing(file)) };
+        let Some(bytes) = &parts.manifest else {
+            let imports = (role == Role::ToolServer).then(|| (self.host.imports)(&parts.component)).flatten();
+            return Some(imports.map_or(Asked::Nothing(file), Asked::Imports));
+        };
         let text = files::text(bytes.clone())
             .map_err(|why| self.report.at(spot, format!("its manifest {} {why}", quote(&file))))
             .ok()?;

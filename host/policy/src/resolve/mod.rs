@@ -16,7 +16,7 @@ use std::path::Path;
 
 use chio_host_kernel::operation::Role;
 
-use crate::builtins::Builtins;
+use crate::builtins::{Builtins, Imports};
 use crate::document::{Document, PluginEntry};
 use crate::hash::policy_hash;
 use crate::limits::Defaults;
@@ -38,6 +38,8 @@ pub struct Host<'a> {
     pub protected: &'a Protected,
     /// Told of every file that decides what the policy says, before it is looked at: itself, components, manifests.
     pub note: &'a dyn Fn(&Path),
+    /// What a component that nobody wrote for this host can use, read off its bytes; nothing for any other.
+    pub imports: fn(&[u8]) -> Option<Imports>,
 }
 
 impl std::fmt::Debug for Host<'_> {

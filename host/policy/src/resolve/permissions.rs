@@ -32,6 +32,8 @@ impl Context<'_> {
         let granted = grant.access.value;
         let why = match asked {
             Asked::Nothing(file) => format!("there is no manifest {} to ask for it", quote(file)),
+            Asked::Imports(imports) if imports.files => return,
+            Asked::Imports(_) => "the component imports nothing that opens files".to_owned(),
             Asked::Manifest(manifest) if manifest.files >= Some(granted) => return,
             Asked::Manifest(manifest) => {
                 let wanted = manifest.files.map_or("no files", Access::as_str);
@@ -58,6 +60,8 @@ impl Context<'_> {
     fn check_network_asked(&self, grant: &Located<NetworkGrant>, asked: &Asked) {
         let why = match asked {
             Asked::Nothing(file) => format!("there is no manifest {} to ask for it", quote(file)),
+            Asked::Imports(imports) if imports.requests => return,
+            Asked::Imports(_) => "the component imports nothing that sends requests".to_owned(),
             Asked::Manifest(manifest) if manifest.network.covers(&grant.value) => return,
             Asked::Manifest(manifest) => format!("the manifest does not ask for it ({})", manifest.network_spot()),
         };

@@ -41,6 +41,7 @@ impl Context<'_> {
             outbound,
             price: entry.price.as_ref().map(|price| price.value.clone()),
             arguments: described(&asked, &entry.arguments),
+            descriptions: descriptions(&asked),
         })
     }
 
@@ -61,6 +62,7 @@ impl Context<'_> {
             outbound: Outbound::default(),
             price: None,
             arguments: described(&asked, &BTreeMap::new()),
+            descriptions: descriptions(&asked),
         })
     }
 }
@@ -69,11 +71,18 @@ pub(super) fn invoke(grant: &InvokeGrant) -> Invoke {
     Invoke { server: grant.server.value.clone(), tool: grant.tool.clone() }
 }
 
+fn descriptions(asked: &Asked) -> BTreeMap<String, String> {
+    match asked {
+        Asked::Manifest(manifest) => manifest.descriptions.clone(),
+        Asked::Imports(_) | Asked::Nothing(_) => BTreeMap::new(),
+    }
+}
+
 /// What the manifest says of arguments; of the same one, the policy has the last word.
 fn described(asked: &Asked, policy: &BTreeMap<String, Vec<ArgumentFact>>) -> BTreeMap<String, Vec<ArgumentFact>> {
     let mut all = match asked {
         Asked::Manifest(manifest) => manifest.arguments.clone(),
-        Asked::Nothing(_) => BTreeMap::new(),
+        Asked::Imports(_) | Asked::Nothing(_) => BTreeMap::new(),
     };
     for (tool, facts) in policy {
         let known = all.entry(tool.clone()).or_default();

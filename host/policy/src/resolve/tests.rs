@@ -46,7 +46,8 @@ fn load(text: &str) -> Result<Policy, Problems> {
     let report = Report::new("p");
     let (defaults, protected) =
         (Defaults { guard: LIMITS, hook: LIMITS, tool: LIMITS, rail: LIMITS }, Protected::default());
-    let host = Host { builtins: &Servers, defaults: &defaults, protected: &protected, note: &|_| () };
+    let host =
+        Host { builtins: &Servers, defaults: &defaults, protected: &protected, imports: |_| None, note: &|_| () };
     let document = Document::read(text, &report).unwrap();
     let policy = resolve(&document, host, Path::new("/"), Protected::default(), &report);
     report.finish(policy)

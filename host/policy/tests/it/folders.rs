@@ -76,6 +76,10 @@ fn links_do_not_hide_what_is_exposed() {
 fn a_policy_grants_only_what_the_manifest_asks() {
     let project = project()
         .file("conf/p/bare.wasm", "x")
+        .file("conf/p/foreign.wasm", "foreign: files")
+        .file("conf/p/quiet.wasm", "foreign")
+        .file("conf/p/modest.wasm", "foreign: files")
+        .file("conf/p/modest.manifest.yaml", "name: modest\nkind: tool-server\npermissions:\n  files: read\n")
         .file("conf/p/reads.wasm", "x")
         .file("conf/p/reads.manifest.yaml", "name: reads\nkind: tool-server\npermissions:\n  files: read\n");
     let server = |component: &str, access: &str| {
@@ -89,6 +93,13 @@ fn a_policy_grants_only_what_the_manifest_asks() {
             "p/reads.wasm",
             "read-write",
             Some("grants read-write, and the manifest asks for read (p/reads.manifest.yaml:4)"),
+        ),
+        ("p/foreign.wasm", "read-write", None),
+        ("p/quiet.wasm", "read", Some("grants read, and the component imports nothing that opens files")),
+        (
+            "p/modest.wasm",
+            "read-write",
+            Some("grants read-write, and the manifest asks for read (p/modest.manifest.yaml:4)"),
         ),
         ("p/bare.wasm", "read", Some("grants read, and there is no manifest \"p/bare.manifest.yaml\" to ask for it")),
         (

@@ -74,6 +74,15 @@ fn whatever_holds_changes_the_hash() {
     let swapped = BASE.replace("  forbidden_path: {}\n", "").replace("guards:\n", "guards:\n  forbidden_path: {}\n");
     assert!(seen.insert(hash(&swapped)), "guards in another order");
     assert!(seen.insert(hash_in(&project().file("conf/g.wasm", "bytez"), BASE)), "a byte of a component");
+    let foreign = |manifest: &str| {
+        let project = project().file("conf/f.wasm", "foreign").file("conf/f.manifest.yaml", manifest);
+        hash_in(&project, &BASE.replace("hello: {}", "hello: {}\n  f: { component: f.wasm }"))
+    };
+    let manifest = "name: f\nkind: tool-server\n".to_owned();
+    assert!(
+        seen.insert(foreign(&manifest)) && seen.insert(foreign(&(manifest + "descriptions: { t: x }"))),
+        "a description"
+    );
     let mut other = project();
     other.defaults.tool.concurrency += 1;
     assert!(seen.insert(hash_in(&other, BASE)), "a default of the host");

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use chio_host_kernel::operation::Role;
-use chio_host_policy::{Builtin, Builtins, Defaults, Host, Limits, Policy, Problems, Protected, load, load_str};
+use chio_host_policy::{
+    Builtin, Builtins, Defaults, Host, Imports, Limits, Policy, Problems, Protected, load, load_str,
+};
 use tempfile::TempDir;
 
 pub(crate) struct Embedded;
@@ -51,6 +53,13 @@ pub(crate) const LIMITS: Limits = Limits {
 
 pub(crate) const DEFAULTS: Defaults = Defaults { guard: LIMITS, hook: LIMITS, tool: LIMITS, rail: LIMITS };
 
+/// A component whose bytes begin like this is somebody else's, and the rest says what it imports.
+fn imports(bytes: &[u8]) -> Option<Imports> {
+    let imports = bytes.strip_prefix(b"foreign")?;
+    let has = |name: &[u8]| imports.windows(name.len()).any(|found| found == name);
+    Some(Imports { files: has(b"files"), requests: has(b"requests") })
+}
+
 /// A project folder, its state in `.chio` and its keys in `keys`, none of which exists before something is put there.
 pub(crate) struct Project {
     folder: TempDir,
@@ -94,14 +103,20 @@ impl Project {
 
     pub(crate) fn load_file(&self, name: &str) -> Result<Policy, Problems> {
         let protected = Protected::new(&self.path(".chio"), &self.path("keys"));
-        let host = Host { builtins: &Embedded, defaults: &self.defaults, protected: &protected, note: &|_| () };
+        let host =
+            Host { builtins: &Embedded, defaults: &self.defaults, protected: &protected, imports, note: &|_| () };
         load(&self.path(name), &host)
     }
 
     /// Loads a policy that is no file, with paths relative to the project's `dir`.
     pub(crate) fn load_text(&self, policy: &str, dir: &str) -> Result<Policy, Problems> {
-        let host =
-            Host { builtins: &Embedded, defaults: &self.defaults, protected: &Protected::default(), note: &|_| () };
+        let host = Host {
+            builtins: &Embedded,
+            defaults: &self.defaults,
+            protected: &Protected::default(),
+            imports,
+            note: &|_| (),
+        };
         load_str(&format!("{policy}{}", self.end), "embedded.yaml", &self.path(dir), &host)
     }
 

@@ -22,15 +22,17 @@ use crate::run::{Failure, Run};
 use crate::runtime::Compiled;
 
 /// The most tools of one server.
-const MAX_TOOLS: usize = 256;
+pub(crate) const MAX_TOOLS: usize = 256;
 /// The longest name, in bytes: what MCP clients take (wassette#56).
 const MAX_NAME: usize = 64;
 /// The longest title, in bytes.
 const MAX_TITLE: usize = 256;
+/// What a tool's name may be, in words.
+pub(crate) const NAME_RULE: &str = "1 to 64 of A-Z, a-z, 0-9, _ and -";
 /// The longest description, in bytes.
-const MAX_DESCRIPTION: usize = 16 << 10;
+pub(crate) const MAX_DESCRIPTION: usize = 16 << 10;
 /// The largest schema, in bytes.
-const MAX_SCHEMA: usize = 256 << 10;
+pub(crate) const MAX_SCHEMA: usize = 256 << 10;
 
 struct Describing(Meter);
 
@@ -83,12 +85,17 @@ fn check(tools: Vec<wit::Tool>) -> Result<Vec<ToolDescription>, String> {
     Ok(checked)
 }
 
-fn tool(tool: wit::Tool) -> Result<ToolDescription, String> {
+/// Whether every client takes a tool's name.
+pub(crate) fn is_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_plain)
+}
+
+fn tool(tool: wit::Tool) -> Result<ToolDescription, String> {
     let name = tool.name;
-    if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(is_plain) {
+    if !is_name(&name) {
         let shown = printable(&name, MAX_NAME);
-        return Err(format!("\"{shown}\" is no name for a tool; 1 to {MAX_NAME} of A-Z, a-z, 0-9, _ and - are"));
+        return Err(format!("\"{shown}\" is no name for a tool; {NAME_RULE} are"));
     }
     if tool.description.len() > MAX_DESCRIPTION {
         return Err(format!("the description of \"{name}\" is longer than {MAX_DESCRIPTION} bytes"));

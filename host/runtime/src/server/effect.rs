@@ -12,16 +12,21 @@ pub(crate) const OWN: &[&str] = &["types", "configuration", "host", "nested"];
 /// The packages of WASI 0.2 that are linked. What was not granted is there and leads nowhere: no folder is open, no
 /// address may be reached, no request is sent, the environment is empty.
 const WASI: [&str; 7] = ["cli", "clocks", "filesystem", "http", "io", "random", "sockets"];
+/// An interface that is no release yet, in every draft of it: a server's `config`, name by name.
+pub(super) const SETTINGS: &str = "config/store";
 
 /// Refuses imports that the host does not offer.
 pub(crate) fn check_imports(inspection: &Inspection, own: &[&str]) -> Result<(), LoadError> {
-    let is_offered = |name: &str| own.iter().any(|i| is_interface(name, i)) || WASI.iter().any(|p| is_wasi(name, p));
+    let is_offered = |name: &str| {
+        let is_own = own.iter().any(|i| is_interface(name, i)) || (own == OWN && is_settings(name));
+        is_own || WASI.iter().any(|p| is_wasi(name, p))
+    };
     match inspection.imports.iter().find(|name| !is_offered(name)) {
         None => Ok(()),
         Some(import) => Err(LoadError::Import {
             import: import.clone(),
             why: "this host does not offer to it; it offers its world of chio:plugin and WASI 0.2 (cli, clocks, \
-                  filesystem, http without incoming requests, io, random, sockets)",
+                  filesystem, http without incoming requests, io, random, sockets, and config/store for tool servers)",
         }),
     }
 }
@@ -65,9 +70,18 @@ pub(super) fn class(inspection: &Inspection, files: &[FileGrant], outbound: &Gra
 
 /// Whether `name` is an interface of this package of WASI 0.2.
 fn is_wasi(name: &str, package: &str) -> bool {
-    split("wasi:", name).is_some_and(|(found, version)| {
-        (version.major, version.minor) == (0, 2) && found.split_once('/').is_some_and(|(found, _)| found == package)
-    })
+    wasi(name).and_then(|found| found.split_once('/')).is_some_and(|(found, _)| found == package)
+}
+
+/// Whether `name` is the interface by which a component reads its settings.
+pub(super) fn is_settings(name: &str) -> bool {
+    wasi(name) == Some(SETTINGS)
+}
+
+/// Package and interface of a name of WASI 0.2.
+fn wasi(name: &str) -> Option<&str> {
+    let (found, version) = split("wasi:", name)?;
+    ((version.major, version.minor) == (0, 2)).then_some(found)
 }
 
 #[cfg(test)]
@@ -99,7 +113,12 @@ mod tests {
         assert_eq!(class(&files, &[], &none), EffectClass::Pure);
         assert_eq!(class(&files, &grant(Access::Read), &none), EffectClass::ReadOnly);
         assert_eq!(class(&files, &grant(Access::ReadWrite), &none), EffectClass::SideEffecting);
-        let harmless = importing(&["chio:plugin/host@0.1.0", "wasi:random/random@0.2.6", "wasi:cli/stdout@0.2.6"]);
+        let harmless = importing(&[
+            "wasi:config/store@0.2.0-rc.1",
+            "chio:plugin/host@0.1.0",
+            "wasi:random/random@0.2.6",
+            "wasi:cli/stdout@0.2.6",
+        ]);
         assert_eq!(class(&harmless, &grant(Access::ReadWrite), &none), EffectClass::Pure);
         assert_eq!(class(&importing(&["chio:plugin/nested@0.1.0"]), &[], &none), EffectClass::SideEffecting);
         let place = NetworkGrant { scheme: Scheme::Https, host: "a.example".to_owned(), port: 443, private: false };
@@ -118,5 +137,8 @@ mod tests {
         refused("wasi:clifford/x@0.2.0");
         check_imports(&importing(&["wasi:http/outgoing-handler@0.2.6"]), OWN).unwrap();
         check_imports(&importing(&["chio:plugin/nested@0.1.0"]), &["host"]).unwrap_err();
+        let settings = importing(&["wasi:config/store@0.2.0-draft"]);
+        check_imports(&settings, OWN).unwrap();
+        check_imports(&settings, &["host"]).unwrap_err();
     }
 }

@@ -1,6 +1,6 @@
 //! Tool servers: components that offer tools, with the host's imports and the folders they were granted.
 
-mod describe;
+pub(crate) mod describe;
 pub(crate) mod effect;
 #[cfg(test)]
 mod files_tests;
@@ -9,6 +9,9 @@ mod host;
 mod http_tests;
 mod output;
 mod own_thread;
+#[cfg(test)]
+mod plain_tests;
+mod settings;
 pub(crate) mod state;
 mod stdio;
 mod task;
@@ -23,12 +26,15 @@ use chio_host_kernel::admission::Committed;
 use chio_host_kernel::call::EffectClass;
 use chio_host_kernel::facts::ArgumentFact;
 use chio_host_kernel::operation::{Component, Role};
-use chio_host_kernel::ports::{BoxFuture, Entry, Fault, Invocation, Ran, Stop, ToolDescription, ToolRan, ToolServer};
+use chio_host_kernel::ports::{
+    BoxFuture, Entry, Fault, Invocation, Ran, Stop, ToolDescription, ToolError, ToolRan, ToolServer,
+};
 use tokio::time::Instant;
-use wasmtime::component::Linker;
+use wasmtime::component::{InstancePre, Linker};
 
 use self::state::{Plugged, ToolState};
-use self::task::Task;
+use self::task::{Enter, Task};
+use crate::answer;
 use crate::bindings::server::ToolServerPre;
 use crate::error::{LoadError, one_line};
 use crate::files::FileGrant;
@@ -36,6 +42,7 @@ use crate::inspect::Kind;
 use crate::limits::Limits;
 use crate::outbound::{Grants, Outbound};
 use crate::places::{Place, Turnstile, no_place};
+use crate::plain::{Functions, plain_functions};
 use crate::plugin::{Plugin, check_world};
 use crate::run::Run;
 use crate::runtime::{Allocation, Compiled, Runtime};
@@ -55,6 +62,43 @@ impl From<Vec<FileGrant>> for Permissions {
     }
 }
 
+/// What a manifest or a policy says of tools beside what their server says. Nothing by default.
+#[derive(Debug, Default)]
+pub struct Described {
+    /// For each tool, which argument is what.
+    pub arguments: BTreeMap<String, Vec<ArgumentFact>>,
+    /// For each tool, what it does, in place of the server's own words.
+    pub descriptions: BTreeMap<String, String>,
+}
+
+impl From<BTreeMap<String, Vec<ArgumentFact>>> for Described {
+    fn from(arguments: BTreeMap<String, Vec<ArgumentFact>>) -> Self {
+        Self { arguments, descriptions: BTreeMap::new() }
+    }
+}
+
+/// How a server's tools are entered.
+enum Doors {
+    /// All by its `call`.
+    Serving(ToolServerPre<ToolState>),
+    /// Each by a function of its own.
+    Plain(InstancePre<ToolState>, Functions),
+}
+
+/// Why a tool was not entered.
+enum NotEntered {
+    /// The call was stopped.
+    Stopped(Fault),
+    /// Its arguments are not what the tool takes.
+    Arguments(String),
+}
+
+impl From<Fault> for NotEntered {
+    fn from(fault: Fault) -> Self {
+        Self::Stopped(fault)
+    }
+}
+
 /// A tool server in the sandbox. Every call has an instance of its own.
 pub struct WasmToolServer {
     component: Component,
@@ -67,37 +111,44 @@ pub struct WasmToolServer {
     config: Arc<str>,
     limits: Limits,
     turnstile: Turnstile,
-    pre: ToolServerPre<ToolState>,
+    doors: Doors,
 }
 
 impl WasmToolServer {
-    /// Compiles, checks and links a tool server, and asks it for its tools. `permissions` are what it may reach,
-    /// `arguments` says for each tool which argument is what.
+    /// Compiles, checks and links a tool server. One of the world `tool-server` is asked for its tools; the functions of one
+    /// of no world of this host's are its tools. `permissions` are what it may reach, `described` is what others say of its
+    /// tools.
     ///
     /// # Errors
     /// A component that is no tool server, imports what the host does not offer, or describes its tools with the help of
-    /// an import or in a way that no client could use; facts about a tool that it does not have; a secret that fits no
+    /// an import or in a way that no client could use; a word about a tool that it does not have; a secret that fits no
     /// header.
     pub async fn load(
         runtime: &Runtime,
         plugin: &Plugin<'_>,
         permissions: impl Into<Permissions>,
-        arguments: BTreeMap<String, Vec<ArgumentFact>>,
+        described: impl Into<Described>,
     ) -> Result<Self, LoadError> {
         let Permissions { files, outbound } = permissions.into();
         let outbound = Arc::new(Grants::new(format!("servers.{}", plugin.name), outbound)?);
         let compiled = runtime.compile(plugin.bytes, &plugin.limits).await?;
-        check_world(&compiled.inspection, &[Kind::ToolServer])?;
+        let kind = compiled.inspection.kind;
+        check_world(&compiled.inspection, &[Kind::ToolServer, Kind::Plain])?;
         effect::check_imports(&compiled.inspection, effect::OWN)?;
-        let tools = describe::ask(&compiled, &plugin.limits).await?;
-        if let Some(unknown) = arguments.keys().find(|tool| !tools.iter().any(|t| t.name == **tool)) {
-            return Err(LoadError::UnknownTool(unknown.clone()));
-        }
-        let Compiled { component, inspection, places, allocation } = compiled;
-        let types = |e: wasmtime::Error| LoadError::Types(Kind::ToolServer, one_line(&e));
-        let mut linker = Linker::new(places.engine());
+        let types = |e: wasmtime::Error| LoadError::Types(kind, one_line(&e));
+        let mut linker = Linker::new(compiled.places.engine());
         state::link(&mut linker).map_err(types)?;
-        let pre = linker.instantiate_pre(&component).and_then(ToolServerPre::new).map_err(types)?;
+        settings::link(&mut linker, &compiled.inspection, plugin.config)?;
+        let pre = linker.instantiate_pre(&compiled.component).map_err(types)?;
+        let (mut tools, doors) = if kind == Kind::Plain {
+            let (tools, functions) = plain_functions(plugin.bytes)?.of(&compiled.component)?;
+            (tools, Doors::Plain(pre, functions))
+        } else {
+            let tools = describe::ask(&compiled, &plugin.limits).await?;
+            (tools, Doors::Serving(ToolServerPre::new(pre).map_err(types)?))
+        };
+        let arguments = tell(&mut tools, described.into())?;
+        let Compiled { inspection, places, allocation, .. } = compiled;
         Ok(Self {
             component: plugin.component(Role::ToolServer, &inspection),
             effect_class: effect::class(&inspection, &files, &outbound),
@@ -109,7 +160,7 @@ impl WasmToolServer {
             config: plugin.configuration(),
             limits: plugin.limits,
             turnstile: Turnstile::new(&plugin.limits, &places),
-            pre,
+            doors,
         })
     }
 
@@ -122,7 +173,15 @@ impl WasmToolServer {
     /// One run. Whatever ends it before the instance is made leaves the tool never entered.
     async fn run(&self, invocation: Invocation) -> ToolRan {
         match self.admit(&invocation).await {
-            Err(fault) => ToolRan { entry: Entry::Never, ran: Ran { outcome: Err(fault), fuel: 0 } },
+            Err(not_entered) => {
+                let outcome = match not_entered {
+                    NotEntered::Stopped(fault) => Err(fault),
+                    NotEntered::Arguments(why) => {
+                        Ok(Err(ToolError::InvalidArguments(answer::lines(&why, answer::MAX_MESSAGE))))
+                    }
+                };
+                ToolRan { entry: Entry::Never, ran: Ran { outcome, fuel: 0 } }
+            }
             Ok((place, task)) => {
                 // Only a call that can reach files has anything to wait for once its guest is stopped.
                 let ran = if self.effect_class == EffectClass::Pure || self.files.is_empty() {
@@ -138,17 +197,18 @@ impl WasmToolServer {
     }
 
     /// Everything that may fail before the tool is entered.
-    async fn admit(&self, invocation: &Invocation) -> Result<(Place, Task), Fault> {
+    async fn admit(&self, invocation: &Invocation) -> Result<(Place, Task), NotEntered> {
         let deadline = invocation.deadline.min(self.limits.deadline);
         let run = Run { limits: &self.limits, deadline };
         let (now, late) = (Instant::now(), || run.fault(Stop::Deadline, "the deadline was exceeded"));
         let tool = &invocation.snapshot.tool;
         if !self.tools.iter().any(|known| known.name == *tool) {
-            return Err(Fault::new(Stop::Host, &format!("the server has no tool \"{tool}\"")));
+            return Err(Fault::new(Stop::Host, &format!("the server has no tool \"{tool}\"")).into());
         }
         if deadline.is_zero() {
-            return Err(late());
+            return Err(late().into());
         }
+        let enter = self.enter(invocation)?;
         let until = now + deadline;
         let place = self
             .turnstile
@@ -156,7 +216,7 @@ impl WasmToolServer {
             .await
             .ok_or_else(|| no_place(&self.limits, deadline))?;
         if Instant::now() >= until {
-            return Err(late());
+            return Err(late().into());
         }
         let plugged = Plugged {
             name: &self.component.name,
@@ -168,8 +228,41 @@ impl WasmToolServer {
         let request_id = invocation.snapshot.request_id.as_str();
         let state =
             ToolState::new(&plugged, request_id, invocation.signals.clone())?.calling(invocation.nested.clone());
-        Ok((place, Task::new(self, invocation, state, until, deadline)))
+        Ok((place, Task { enter, state, limits: self.limits, until, deadline }))
     }
+
+    /// What is called, and with what.
+    fn enter(&self, invocation: &Invocation) -> Result<Enter, NotEntered> {
+        let call = &invocation.snapshot;
+        Ok(match &self.doors {
+            Doors::Serving(pre) => Enter::Serving {
+                pre: pre.clone(),
+                snapshot: call.clone(),
+                operation_id: invocation.operation_id.clone(),
+            },
+            Doors::Plain(pre, functions) => {
+                let function = functions.get(&call.tool).cloned();
+                let function = function.ok_or_else(|| Fault::new(Stop::Host, "the tool has no function"))?;
+                let arguments = function.arguments(call.arguments.value()).map_err(NotEntered::Arguments)?;
+                Enter::Plain { pre: pre.clone(), function, arguments }
+            }
+        })
+    }
+}
+
+/// Puts the descriptions of a manifest in place of the server's; returns what it says of arguments.
+fn tell(tools: &mut [ToolDescription], described: Described) -> Result<BTreeMap<String, Vec<ArgumentFact>>, LoadError> {
+    let Described { arguments, descriptions } = described;
+    if let Some(unknown) = arguments.keys().find(|tool| !tools.iter().any(|t| t.name == **tool)) {
+        return Err(LoadError::UnknownTool(unknown.clone()));
+    }
+    for (tool, text) in descriptions {
+        match tools.iter_mut().find(|t| t.name == tool) {
+            Some(told) => told.description = answer::lines(&text, describe::MAX_DESCRIPTION),
+            None => return Err(LoadError::UnknownTool(tool)),
+        }
+    }
+    Ok(arguments)
 }
 
 impl ToolServer for WasmToolServer {

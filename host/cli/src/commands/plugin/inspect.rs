@@ -4,7 +4,10 @@ use std::path::Path;
 
 use chio_host_kernel::call::EffectClass;
 use chio_host_policy::{self as policy, AskedNetwork, Beside, Builtin, Manifest, Origin, Parts, Use};
-use chio_host_runtime::{Access, Inspection, Live, calls_tools, check_imports, effect_class};
+use chio_host_runtime::{
+    Access, Inspection, Kind, Live, PlainFunctions, PlainTool, calls_tools, check_imports, effect_class,
+    plain_functions,
+};
 use serde_json::{Value, json};
 
 use super::sign::{kind, role};
@@ -27,7 +30,14 @@ pub(super) fn run(common: &Common, component: &str, policy: Option<&Path>) -> Re
         Some(path) => Some((path, rules::uses_of(&Folders::of(common)?, path, &parts.digest)?)),
         None => None,
     };
-    let found = Found { parts, seen, manifest };
+    let functions = match seen.kind {
+        Kind::Plain => Some(
+            plain_functions(&parts.component)
+                .map_err(|e| CliError::Plugin(format!("{component}: it cannot be a tool server: {e}")))?,
+        ),
+        _ => None,
+    };
+    let found = Found { parts, seen, manifest, functions };
     match common.format {
         Format::Json => {
             let mut whole = found.json();
@@ -64,6 +74,8 @@ struct Found {
     parts: Parts,
     seen: Inspection,
     manifest: Option<Manifest>,
+    /// What it offers, where it was not written for this host.
+    functions: Option<PlainFunctions>,
 }
 
 impl Found {
@@ -126,7 +138,7 @@ impl Found {
             Signer::Valid(key) => ("valid", Some(key), Vec::new()),
             Signer::Wrong(problems) => ("wrong", None, problems),
         };
-        json!({
+        let mut whole = json!({
             "component": self.parts.name,
             "world": self.seen.kind.as_str(),
             "digest": self.seen.digest,
@@ -145,7 +157,11 @@ impl Found {
                 "network": network(&manifest.network),
                 "arguments": manifest.arguments,
             })),
-        })
+        });
+        for (name, value) in self.functions.iter().flat_map(|functions| offered(Format::Json, functions)) {
+            whole[name] = value;
+        }
+        whole
     }
 
     fn fields(&self) -> Vec<(&'static str, Value)> {
@@ -158,6 +174,7 @@ impl Found {
             ("imports", json!(self.seen.imports)),
             ("exports", json!(self.seen.exports)),
         ];
+        fields.extend(self.functions.iter().flat_map(|functions| offered(Format::Human, functions)));
         fields.extend(self.unloadable().map(|why| ("unloadable", json!(why))));
         fields.push((
             "effect",
@@ -238,6 +255,29 @@ enum Signer {
     None,
     Valid(String),
     Wrong(Vec<String>),
+}
+
+/// The functions that are tools and those that are not: two lists for programs, a line for each thing for people.
+fn offered(format: Format, functions: &PlainFunctions) -> Vec<(&'static str, Value)> {
+    let left_out = functions.left_out.iter();
+    if format == Format::Json {
+        let tools = functions.tools.iter().map(|tool| {
+            let PlainTool { description: told, interface, name, .. } = tool;
+            json!({
+                "name": told.name, "description": told.description, "function": name, "interface": interface,
+                "input_schema": told.input_schema, "output_schema": told.output_schema,
+            })
+        });
+        let left_out = left_out.map(|left| json!({ "function": left.function, "why": left.why }));
+        return vec![("tools", tools.collect()), ("left_out", left_out.collect())];
+    }
+    let tools = functions.tools.iter().flat_map(|PlainTool { description: told, .. }| {
+        let mut lines = vec![("tool", json!(told.name)), ("  takes", told.input_schema.clone())];
+        lines.extend(told.output_schema.clone().map(|schema| ("  returns", schema)));
+        lines
+    });
+    let left_out = left_out.map(|left| ("left out", json!(format!("{}: {}", left.function, left.why))));
+    tools.chain(left_out).collect()
 }
 
 fn files(manifest: &Manifest) -> &'static str {

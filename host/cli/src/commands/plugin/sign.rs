@@ -71,7 +71,7 @@ pub(super) fn role(seen: &Inspection) -> Option<Role> {
     match seen.kind {
         Kind::Guard | Kind::InitialisedGuard => Some(Role::Guard),
         Kind::OutputHook => Some(Role::OutputHook),
-        Kind::ToolServer => Some(Role::ToolServer),
+        Kind::ToolServer | Kind::Plain => Some(Role::ToolServer),
         Kind::Rail => Some(Role::Rail),
         Kind::Unknown => None,
     }
