@@ -27,9 +27,9 @@
 //! | `v` | capability id | when it was revoked |
 //!
 //! **What grows with every call stands in order of time**, under numbers that count from 0, so that a call only touches
-//! pages that the calls just before it touched, however large the ledger is. Ids are as good as random. A row under one
-//! dirties a page that nobody else wants, which has been dropped from the cache by then: so all that an id finds is a
-//! number, and 17 of those rows make a page of well under a kilobyte.
+//! pages that the calls just before it touched, however large the ledger is. In sled 64 numbers of `O`, `R`, `T`, `p` and `l` share
+//! a [row](super::stored). Ids are as good as random. A row under one dirties a page that nobody else wants, which has been dropped
+//! from the cache by then: so all that an id finds is a number, and 17 of those rows make a page of well under a kilobyte.
 //!
 //! Whatever a transition needs is found by key: the counts in the head instead of the last rows, an index of open
 //! operations instead of a walk. What is listed (`a`, `c`, `l`, `m`, `n`; `d` in no order) has a tag of its own and keeps its
@@ -167,6 +167,13 @@ pub(super) fn counter_key(key: &[u8]) -> Option<CounterKey> {
 
 pub(super) fn revocation(capability_id: &str) -> Vec<u8> {
     point(b'v', &[capability_id])
+}
+
+/// The tag and the number of a key that every call has one of, and whose value is a record.
+pub(super) fn every_call(key: &[u8]) -> Option<(u8, u64)> {
+    let (&tag, number) = key.split_first()?;
+    let number = number.try_into().ok().map(u64::from_be_bytes)?;
+    matches!(tag, b'O' | b'R' | b'T' | b'p' | b'l').then_some((tag, number))
 }
 
 fn numbered(tag: u8, number: u64) -> Vec<u8> {

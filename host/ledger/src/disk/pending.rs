@@ -13,7 +13,7 @@ use sled::{IVec, Tree};
 
 use super::halt::Halt;
 use super::journal::{Place, Position, Reader, Replayed, place_of_rows};
-use super::stored::Stored;
+use super::stored;
 use super::values::Pairs;
 
 /// New values by key; none for a row that is removed.
@@ -125,14 +125,7 @@ impl Pairs for Current<'_> {
             Some(Change::Removed) => return Ok(None),
             None => {}
         }
-        match self.tree.get(key)? {
-            Some(row) => match Stored::of(&row) {
-                Some(Stored::Here(value)) => Ok(Some(value.into())),
-                Some(Stored::InJournal(place)) => self.journal.value(place, key).map(Some),
-                None => Err(Halt::Damaged(format!("the row {}: it is not what was written", key.escape_ascii()))),
-            },
-            None => Ok(None),
-        }
+        stored::read(self.tree, key, |place| self.journal.value(place, key))
     }
 }
 
@@ -176,7 +169,6 @@ fn within<'a, T>(changes: &'a BTreeMap<Vec<u8>, Option<T>>, prefix: &[u8]) -> BT
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::stored;
     use super::*;
 
     #[derive(Clone, Debug)]
@@ -222,7 +214,7 @@ mod tests {
                     Step::Round => drop(pending.leave_for_journal(Position { segment: 1, offset: 0 })),
                     Step::Leave => on_its_way = pending.leave_for_sled().or(on_its_way),
                     Step::Arrive => if let Some(rows) = on_its_way.take() {
-                        db.apply_batch(stored::batch(&rows)).unwrap();
+                        db.apply_batch(stored::batch(&rows, &db).unwrap()).unwrap();
                         pending.has_left();
                     }
                 }

@@ -124,7 +124,7 @@ impl Store {
     /// disk has it: the caller syncs the file.
     pub(super) fn checkpoint(&self, rows: &Journaled, end: Position) -> Result<(), String> {
         let describe = |error| self.describe(&error);
-        let mut batch = stored::batch(rows);
+        let mut batch = stored::batch(rows, &self.db).map_err(|halt| format!("{}: {halt}", self.path.display()))?;
         batch.insert(keys::POSITION, Stored::Here(&end.to_row()).to_row());
         self.db.apply_batch(batch).map_err(describe)?;
         self.state.write().unwrap_or_else(PoisonError::into_inner).pending.has_left();

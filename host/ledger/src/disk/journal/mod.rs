@@ -62,6 +62,9 @@ impl Position {
 }
 
 impl Place {
+    /// How long it is, in bytes.
+    pub(super) const BYTES: usize = 20;
+
     pub(super) fn to_bytes(self) -> Vec<u8> {
         [&self.segment.to_be_bytes()[..], &self.offset.to_be_bytes(), &self.length.to_be_bytes()].concat()
     }
