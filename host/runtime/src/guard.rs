@@ -13,6 +13,7 @@ use crate::answer;
 use crate::bindings::guard::GuardIndices;
 use crate::bindings::guard::exports::chio::plugin::guarding as wit;
 use crate::error::{LoadError, one_line};
+use crate::inert::HasInert;
 use crate::inspect::Kind;
 use crate::places::no_place;
 use crate::plugin::{Plugin, Pure, PureState};
@@ -93,6 +94,7 @@ impl WasmGuard {
             Ok(store) => store,
             Err(fault) => return Ran { outcome: Err(fault), fuel: 0 },
         };
+        let time = call.time;
         let words = snapshot::words(call);
         let facts = snapshot::facts(call, &words);
         let counters = snapshot::counters(counters);
@@ -102,6 +104,7 @@ impl WasmGuard {
                 Ok(instance) => instance,
                 Err(fault) => return Ok(Err(fault)),
             };
+            store.data_mut().inert().set_time(time);
             let guard = self.indices.load(&mut store, &instance).map_err(Failure::Start)?;
             guard.chio_plugin_guarding().call_check(&mut store, call).await.map(Ok).map_err(Failure::Call)
         });

@@ -9,6 +9,7 @@ use crate::answer;
 use crate::bindings::hook::OutputHookPre;
 use crate::bindings::hook::exports::chio::plugin::inspecting as wit;
 use crate::error::{LoadError, one_line};
+use crate::inert::HasInert;
 use crate::inspect::Kind;
 use crate::places::no_place;
 use crate::plugin::{Plugin, Pure, PureState};
@@ -64,11 +65,13 @@ impl WasmHook {
             Ok(store) => store,
             Err(fault) => return Ran { outcome: Err(fault), fuel: 0 },
         };
+        let time = call.time;
         let words = snapshot::words(call);
         let facts = snapshot::facts(call, &words);
         let call = snapshot::snapshot(call, &facts, &[]);
         let ended = timeout(run.deadline, async {
             let hook = self.pre.instantiate_async(&mut store).await.map_err(Failure::Start)?;
+            store.data_mut().inert().set_time(time);
             let inspecting = hook.chio_plugin_inspecting();
             inspecting.call_inspect(&mut store, call, output).await.map_err(Failure::Call)
         });

@@ -1,4 +1,5 @@
-//! What guards and hooks have in common: no import but their configuration, and a fresh instance for every call.
+//! What guards and hooks have in common: no import but their configuration and an inert WASI, and a fresh instance for
+//! every call.
 
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use wasmtime::component::{HasSelf, InstancePre, Linker};
 
 use crate::bindings::guard::chio::plugin::configuration;
 use crate::error::{LoadError, one_line};
+use crate::inert::{self, HasInert, Inert};
 use crate::inspect::{Inspection, Kind, is_interface};
 use crate::limits::Limits;
 use crate::meter::{Meter, Metered};
@@ -53,12 +55,19 @@ pub(crate) struct Pure {
 /// The state of a pure plugin's store.
 pub(crate) struct PureState {
     meter: Meter,
+    inert: Inert,
     config: Arc<str>,
 }
 
 impl Metered for PureState {
     fn meter(&mut self) -> &mut Meter {
         &mut self.meter
+    }
+}
+
+impl HasInert for PureState {
+    fn inert(&mut self) -> &mut Inert {
+        &mut self.inert
     }
 }
 
@@ -83,6 +92,9 @@ impl Pure {
         let types = |e: wasmtime::Error| LoadError::Types(kind, one_line(&e));
         let mut linker = Linker::new(places.engine());
         configuration::add_to_linker::<PureState, HasSelf<PureState>>(&mut linker, |state| state).map_err(types)?;
+        if inspection.imports.iter().any(|name| inert::is_inert(name)) {
+            inert::link(&mut linker).map_err(types)?;
+        }
         let ready = linker.instantiate_pre(&component).map_err(types)?;
         let pure = Self {
             component: plugin.component(role, &inspection),
@@ -97,7 +109,8 @@ impl Pure {
 
     /// The state of a fresh store.
     pub(crate) fn state(&self) -> PureState {
-        PureState { meter: Meter::new(&self.limits), config: self.config.clone() }
+        let meter = Meter::new(&self.limits);
+        PureState { inert: Inert::new(&self.limits, &meter), meter, config: self.config.clone() }
     }
 }
 
@@ -113,9 +126,10 @@ pub(crate) fn check_world(inspection: &Inspection, wanted: &[Kind]) -> Result<()
     Err(LoadError::World { wanted: wanted.first().copied().unwrap_or(Kind::Unknown), found: inspection.kind, exports })
 }
 
-/// Guards and hooks see their configuration and the shared types, and nothing else.
+/// Guards and hooks see their configuration and the shared types. A WASI that leads nowhere shows them nothing more.
 fn check_imports(inspection: &Inspection) -> Result<(), LoadError> {
-    let is_pure = |name: &str| ["configuration", "types", "call"].iter().any(|i| is_interface(name, i));
+    let is_own = |name: &str| ["configuration", "types", "call"].iter().any(|i| is_interface(name, i));
+    let is_pure = |name: &str| is_own(name) || inert::is_inert(name);
     match inspection.imports.iter().find(|name| !is_pure(name)) {
         None => Ok(()),
         Some(import) => Err(LoadError::Import {
