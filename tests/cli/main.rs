@@ -14,6 +14,7 @@ mod full_check;
 mod killed;
 mod money;
 mod outbound;
+mod plugin;
 mod policy_hash;
 mod python;
 mod readme;

@@ -3,6 +3,7 @@
 mod approvals;
 mod capability;
 mod operator;
+mod plugin;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 pub(crate) use self::approvals::{ApprovalsArgs, ApprovalsCommand, DecideArgs, WhichWaits};
 pub(crate) use self::capability::{AttenuateArgs, CapabilityArgs, CapabilityCommand};
 pub(crate) use self::operator::{BudgetArgs, BudgetCommand, RevokeArgs};
+pub(crate) use self::plugin::{BenchArgs, PluginArgs, PluginCommand, TestArgs};
 
 /// The host that stands between an AI agent and its tools: every tool call is admitted, judged, recorded, sandboxed,
 /// inspected, and written to a signed receipt.
@@ -92,7 +94,7 @@ pub(crate) enum Command {
     Recover(RecoverArgs),
     /// Read and verify receipts
     Receipt(ReceiptArgs),
-    /// Look into components
+    /// Write, test and measure components
     Plugin(PluginArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
@@ -270,21 +272,6 @@ pub(crate) enum VerdictFilter {
     Incomplete,
     /// Waiting
     Pending,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct PluginArgs {
-    #[command(subcommand)]
-    pub(crate) command: PluginCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum PluginCommand {
-    /// Say what a component is: world, imports, digest; nothing of it runs
-    Inspect {
-        /// A component's file, or builtin:NAME
-        component: String,
-    },
 }
 
 #[derive(Debug, clap::Args)]

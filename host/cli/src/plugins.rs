@@ -42,7 +42,7 @@ pub(crate) fn defaults() -> policy::Defaults {
     }
 }
 
-fn limits(l: &policy::Limits) -> chio_host_runtime::Limits {
+pub(crate) fn limits(l: &policy::Limits) -> chio_host_runtime::Limits {
     chio_host_runtime::Limits {
         fuel: l.fuel,
         deadline: Duration::from_millis(l.deadline_ms),
@@ -57,11 +57,15 @@ fn limits(l: &policy::Limits) -> chio_host_runtime::Limits {
     }
 }
 
+/// A sandbox with the cache of compiled code in this folder.
+pub(crate) fn runtime(cache: &Path, key: [u8; 32], places: u32) -> Result<Arc<Runtime>, CliError> {
+    let cache = CompiledCache::open(cache, key).map_err(|e| CliError::Plugin(e.to_string()))?;
+    Runtime::new(RuntimeConfig { places, cache: Some(cache) }).map_err(|e| CliError::Plugin(e.to_string()))
+}
+
 /// Loads every plugin of a policy, in its order.
 pub(crate) async fn load(folders: &Folders, keys: &Keys, policy: &Policy) -> Result<Plugins, CliError> {
-    let cache = CompiledCache::open(&folders.cache, *keys.cache).map_err(|e| CliError::Plugin(e.to_string()))?;
-    let config = RuntimeConfig { cache: Some(cache), ..RuntimeConfig::default() };
-    let runtime = Runtime::new(config).map_err(|e| CliError::Plugin(e.to_string()))?;
+    let runtime = runtime(&folders.cache, *keys.cache, RuntimeConfig::default().places)?;
     let mut plugins = Plugins::default();
     for plugin in &policy.guards {
         let guard = WasmGuard::load(&runtime, &described(plugin)).await;
@@ -169,9 +173,23 @@ fn source(source: &policy::SecretSource, dir: &Path) -> SecretSource {
     }
 }
 
+/// The longest component that is read, in bytes, whatever its limits say. Python and JavaScript guests carry their
+/// interpreter with them.
+const MAX_COMPONENT_BYTES: u64 = 64 << 20;
+/// The longest manifest, in bytes.
+const MAX_TEXT_BYTES: u64 = 1 << 20;
+
 /// A component's file, as far as a component may be long.
 pub(crate) fn read_component(path: &Path) -> Result<Vec<u8>, CliError> {
-    let limit = chio_host_runtime::Limits::TOOL.component_bytes;
+    read(path, MAX_COMPONENT_BYTES)
+}
+
+/// A text beside a component.
+pub(crate) fn read_text(path: &Path) -> Result<String, CliError> {
+    String::from_utf8(read(path, MAX_TEXT_BYTES)?).map_err(|_| CliError::path(path, "it is not UTF-8"))
+}
+
+fn read(path: &Path, limit: u64) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|e| CliError::path(path, e))?;
     file.take(limit + 1).read_to_end(&mut bytes).map_err(|e| CliError::path(path, e))?;

@@ -13,6 +13,7 @@ mod builtins;
 mod document;
 mod feature;
 mod files;
+pub mod fixtures;
 mod hash;
 mod limits;
 mod load;

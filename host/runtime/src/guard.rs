@@ -18,7 +18,7 @@ use crate::inspect::Kind;
 use crate::places::no_place;
 use crate::plugin::{Plugin, Pure, PureState};
 use crate::run::{Failure, Run};
-use crate::runtime::Runtime;
+use crate::runtime::{Allocation, Runtime};
 use crate::snapshot;
 
 /// The most reservations of one verdict.
@@ -54,6 +54,12 @@ impl WasmGuard {
         let guard = Self { pure, pre: linked, indices, init };
         guard.try_out().await?;
         Ok(guard)
+    }
+
+    /// Where its runs get their memory from.
+    #[must_use]
+    pub fn allocation(&self) -> Allocation {
+        self.pure.allocation
     }
 
     /// A guard that cannot even start, or refuses its configuration, is refused now and not at the first call.

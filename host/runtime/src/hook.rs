@@ -14,7 +14,7 @@ use crate::inspect::Kind;
 use crate::places::no_place;
 use crate::plugin::{Plugin, Pure, PureState};
 use crate::run::{Failure, Run};
-use crate::runtime::Runtime;
+use crate::runtime::{Allocation, Runtime};
 use crate::snapshot;
 
 /// The most kinds of removals of one redaction.
@@ -37,6 +37,12 @@ impl WasmHook {
         let hook = Self { pure, pre: ready };
         hook.try_out().await?;
         Ok(hook)
+    }
+
+    /// Where its runs get their memory from.
+    #[must_use]
+    pub fn allocation(&self) -> Allocation {
+        self.pure.allocation
     }
 
     /// A hook that cannot even start is refused now and not at the first output.

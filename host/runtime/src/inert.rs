@@ -10,6 +10,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use chio_host_kernel::canonical::printable;
 use chio_host_kernel::ports::Stop;
 use sha2::{Digest, Sha256};
 use wasmtime::component::{HasData, Linker, Resource};
@@ -21,6 +22,7 @@ use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, io, random, sockets};
 use wasmtime_wasi::p2::{DynOutputStream, DynPollable, OutputStream, Pollable, StreamError, StreamResult, subscribe};
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsCtx, WasiSocketsCtxView};
 
+use crate::answer::MAX_MESSAGE;
 use crate::inspect::split;
 use crate::limits::Limits;
 use crate::meter::{Budget, Meter};
@@ -114,8 +116,7 @@ impl Inert {
     }
 
     fn random_u64(&mut self) -> u64 {
-        let [a, b, c, d, e, f, g, h, ..] = self.draw();
-        u64::from_be_bytes([a, b, c, d, e, f, g, h])
+        self.draw().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
     }
 
     fn random_bytes(&mut self, length: u64) -> Result<Vec<u8>> {
@@ -169,12 +170,16 @@ impl Pollable for Timer {
     }
 }
 
-/// Standard output and error: what is written is counted and forgotten.
+/// Standard output and error: what is written is counted and forgotten, save where somebody debugs a guest.
 struct Swallowed(Budget);
 
 impl OutputStream for Swallowed {
     fn write(&mut self, bytes: bytes::Bytes) -> StreamResult<()> {
-        self.0.take(bytes.len()).map_err(StreamError::Trap)
+        self.0.take(bytes.len()).map_err(StreamError::Trap)?;
+        for line in String::from_utf8_lossy(&bytes).lines().filter(|line| !line.is_empty()) {
+            tracing::debug!(target: "chio::plugin", "{}", printable(line, MAX_MESSAGE));
+        }
+        Ok(())
     }
 
     fn flush(&mut self) -> StreamResult<()> {

@@ -15,7 +15,7 @@ use crate::inspect::{Inspection, Kind, is_interface};
 use crate::limits::Limits;
 use crate::meter::{Meter, Metered};
 use crate::places::{Places, Turnstile};
-use crate::runtime::{Compiled, Runtime};
+use crate::runtime::{Allocation, Compiled, Runtime};
 
 /// What every plugin is loaded from.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,7 @@ pub(crate) struct Pure {
     pub(crate) limits: Limits,
     pub(crate) places: Places,
     pub(crate) turnstile: Turnstile,
+    pub(crate) allocation: Allocation,
     pub(crate) kind: Kind,
 }
 
@@ -85,7 +86,8 @@ impl Pure {
         role: Role,
         wanted: &[Kind],
     ) -> Result<(Self, InstancePre<PureState>), LoadError> {
-        let Compiled { component, inspection, places, .. } = runtime.compile(plugin.bytes, &plugin.limits).await?;
+        let Compiled { component, inspection, places, allocation } =
+            runtime.compile(plugin.bytes, &plugin.limits).await?;
         check_world(&inspection, wanted)?;
         check_imports(&inspection)?;
         let kind = inspection.kind;
@@ -102,6 +104,7 @@ impl Pure {
             limits: plugin.limits,
             turnstile: Turnstile::new(&plugin.limits, &places),
             places,
+            allocation,
             kind,
         };
         Ok((pure, ready))
