@@ -17,6 +17,7 @@ mod money;
 mod outbound;
 mod packing;
 mod plain;
+mod plugin;
 mod policy_hash;
 mod python;
 mod readme;

@@ -81,13 +81,22 @@ fn a_changed_component_is_in_force_once_it_loads() {
     assert!(by_guard(&session.ask(1, "tools/call", &shadow)));
 
     place.write("plugins/mine.wasm", &component("forbidden_path")[..1000]);
-    let said = session.overhear("stays in force");
-    assert!(said.contains("mine"), "{said}");
+    let said = session.overhear("not a WebAssembly component");
+    assert!(said.contains("stays in force") && said.contains("guards.mine"), "{said}");
     assert!(by_guard(&session.ask(2, "tools/call", &shadow)));
 
+    // One that loads, and does not do what its own fixtures say.
+    let denied = "arguments: { read_file: [{ at: /path, is: path }] }\ncases:\n  - name: the shadow file\n    \
+                  call: { server: files, tool: read_file, arguments: { path: /etc/shadow } }\n    expect: { verdict: deny }\n";
+    place.write("plugins/mine.fixtures.yaml", denied);
     place.write("plugins/mine.wasm", component("shell_command"));
+    let said = session.overhear("the shadow file");
+    assert!(said.contains("stays in force") && said.contains("guards.mine"), "{said}");
+    assert!(by_guard(&session.ask(3, "tools/call", &shadow)));
+
+    place.write("plugins/mine.fixtures.yaml", denied.replace("verdict: deny", "verdict: allow"));
     session.overhear("loaded anew");
-    assert!(!by_guard(&session.ask(3, "tools/call", &shadow)));
+    assert!(!by_guard(&session.ask(4, "tools/call", &shadow)));
     assert_eq!(session.leave(), [Value::Null; 0]);
 }
 

@@ -67,7 +67,7 @@ impl Session {
         let lines = self.aside.as_mut().expect("somebody listens");
         let mut said = String::new();
         while !said.contains(part) {
-            said += &lines.next().expect("the host says it").unwrap();
+            said += &lines.next().unwrap_or_else(|| panic!("the host never says {part:?}: {said}")).unwrap();
             said.push('\n');
         }
         said

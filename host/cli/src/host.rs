@@ -93,7 +93,7 @@ impl Host {
     pub(crate) async fn load_anew(&self, policy: &Path) -> (Result<Loaded, CliError>, Files) {
         let (policy, files) = policy_and_files_of(&self.folders, policy);
         let loaded = match policy {
-            Ok(policy) => self.loader.load(&policy).await,
+            Ok(policy) => self.loader.load_replacement(&policy).await,
             Err(error) => Err(error),
         };
         (loaded, files)

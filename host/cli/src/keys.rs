@@ -33,6 +33,12 @@ impl Keys {
         })
     }
 
+    /// The key that seals compiled code, made if it is not there yet.
+    pub(crate) fn cache(dir: &Path) -> Result<Zeroizing<[u8; 32]>, CliError> {
+        make_private(dir)?;
+        read_or_make(&dir.join("cache.key"))
+    }
+
     /// The key of a local agent, made if it is not there yet.
     pub(crate) fn agent(dir: &Path, name: &str) -> Result<Keypair, CliError> {
         check_name(name)?;

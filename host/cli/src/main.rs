@@ -10,8 +10,10 @@ mod args;
 mod builtins;
 mod clock;
 mod commands;
+mod component;
 mod control;
 mod error;
+mod fixtures;
 mod folders;
 mod host;
 mod keys;
@@ -69,7 +71,7 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    log_to_stderr();
+    log_to_stderr(&args.command);
     match run(args) {
         Ok(outcome) => outcome.into(),
         Err(CliError::Stdout(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
@@ -82,10 +84,11 @@ fn main() -> ExitCode {
 }
 
 /// The MCP SDK logs whole requests and results from `info` down; they may hold secrets, so it stays at `warn` whatever is
-/// asked for.
-fn log_to_stderr() {
+/// asked for. Whoever tests a component reads its answers in the report, and not as calls that were refused.
+fn log_to_stderr(command: &Command) {
     let asked = std::env::var("CHIO_LOG").unwrap_or_else(|_| "warn".to_owned());
-    let filter = EnvFilter::try_new(format!("{asked},rmcp=warn,wasmtime_wasi_http=error"))
+    let kernel = if matches!(command, Command::Plugin(_)) { ",chio_host_kernel=error" } else { "" };
+    let filter = EnvFilter::try_new(format!("{asked},rmcp=warn,wasmtime_wasi_http=error{kernel}"))
         .unwrap_or_else(|_| EnvFilter::new("warn"));
     let ansi = std::io::IsTerminal::is_terminal(&std::io::stderr());
     tracing_subscriber::fmt()

@@ -39,7 +39,7 @@ pub(crate) fn defaults() -> policy::Defaults {
     }
 }
 
-fn limits(l: &policy::Limits) -> chio_host_runtime::Limits {
+pub(crate) fn limits(l: &policy::Limits) -> chio_host_runtime::Limits {
     chio_host_runtime::Limits {
         fuel: l.fuel,
         deadline: Duration::from_millis(l.deadline_ms),
@@ -61,6 +61,12 @@ pub(crate) fn imports(bytes: &[u8]) -> Option<policy::Imports> {
     Some(policy::Imports { files: has("wasi:filesystem/"), requests: has("wasi:http/") })
 }
 
+/// A sandbox with the cache of compiled code in this folder.
+pub(crate) fn runtime(cache: &Path, key: [u8; 32], places: u32) -> Result<Arc<Runtime>, CliError> {
+    let cache = CompiledCache::open(cache, key).map_err(|e| CliError::Plugin(e.to_string()))?;
+    Runtime::new(RuntimeConfig { places, cache: Some(cache) }).map_err(|e| CliError::Plugin(e.to_string()))
+}
+
 /// Where plugins run, those of every policy that is in force one after the other.
 pub(crate) struct Sandbox {
     runtime: Arc<Runtime>,
@@ -68,10 +74,12 @@ pub(crate) struct Sandbox {
 
 impl Sandbox {
     pub(crate) fn new(folders: &Folders, keys: &Keys) -> Result<Self, CliError> {
-        let cache = CompiledCache::open(&folders.cache, *keys.cache).map_err(|e| CliError::Plugin(e.to_string()))?;
-        let config = RuntimeConfig { cache: Some(cache), ..RuntimeConfig::default() };
-        let runtime = Runtime::new(config).map_err(|e| CliError::Plugin(e.to_string()))?;
-        Ok(Self { runtime })
+        runtime(&folders.cache, *keys.cache, RuntimeConfig::default().places).map(|runtime| Self { runtime })
+    }
+
+    /// Where they run.
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.runtime
     }
 
     /// Loads every plugin of a policy, in its order.

@@ -26,9 +26,13 @@ pub(crate) fn offer(rules: &Rules) -> Result<Offer, CliError> {
 }
 
 /// Keeps the rules in force up to date with the policy's files, for as long as it is polled.
-pub(crate) async fn keep_up(host: &Host, policy: &Path, offering: &watch::Sender<Arc<Offer>>) -> Infallible {
+pub(crate) async fn keep_up(
+    host: &Host,
+    policy: &Path,
+    offering: &watch::Sender<Arc<Offer>>,
+    mut asked: Asked,
+) -> Infallible {
     let mut seen = host.files().clone();
-    let mut asked = Asked::new();
     loop {
         tokio::select! {
             () = changed(&seen) => {}
@@ -83,14 +87,14 @@ async fn changed(seen: &Files) {
     }
 }
 
-/// SIGHUP, where there is one.
-struct Asked {
+/// SIGHUP, where there is one. From when it is made on, the signal ends the process no more.
+pub(crate) struct Asked {
     #[cfg(unix)]
     hangup: Option<tokio::signal::unix::Signal>,
 }
 
 impl Asked {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         #[cfg(unix)]
         {
             use tokio::signal::unix::{SignalKind, signal};

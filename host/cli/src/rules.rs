@@ -19,6 +19,7 @@ use chio_host_policy::{self as policy, Policy};
 use crate::agent::Agent;
 use crate::builtins::Embedded;
 use crate::error::CliError;
+use crate::fixtures;
 use crate::folders::{Folders, approvers, make_private, signers};
 use crate::keys::Keys;
 use crate::people;
@@ -95,6 +96,16 @@ impl Loader {
             clock,
             capability: capability.map(Path::to_owned),
         })
+    }
+
+    /// The same for a policy that is to replace another: what it names has to pass the fixtures that it brings along.
+    ///
+    /// # Errors
+    /// As with [`load`](Self::load), and a component that does not answer as its fixtures expect.
+    pub(crate) async fn load_replacement(&self, policy: &Policy) -> Result<Loaded, CliError> {
+        let loaded = self.load(policy).await?;
+        fixtures::pass(self.sandbox.runtime(), policy).await?;
+        Ok(loaded)
     }
 
     /// Loads what a policy names, without touching the ledger.

@@ -12,6 +12,7 @@
 mod builtins;
 mod document;
 mod files;
+pub mod fixtures;
 mod hash;
 mod limits;
 mod load;

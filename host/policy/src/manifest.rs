@@ -188,18 +188,24 @@ pub(crate) fn arguments(section: &Cursor<'_>) -> Option<BTreeMap<String, Vec<Arg
     let mut arguments = BTreeMap::new();
     for (tool, cursor) in entries {
         check_tool(section, &tool);
-        let Some(items) = cursor.list("a list, such as [{ at: /path, is: path }]") else { continue };
-        let mut facts: Vec<ArgumentFact> = Vec::new();
-        for item in items {
-            let Some(fact) = argument(&item) else { continue };
-            if facts.iter().any(|earlier| earlier.at == fact.at) {
-                item.refuse(format!("{} is described twice; keep one", quote(&fact.at)));
-            }
-            facts.push(fact);
+        if let Some(described) = described(&cursor) {
+            arguments.insert(tool.value, described);
         }
-        arguments.insert(tool.value, facts);
     }
     Some(arguments)
+}
+
+/// `[{ at: /path, is: path }]`
+pub(crate) fn described(cursor: &Cursor<'_>) -> Option<Vec<ArgumentFact>> {
+    let mut facts: Vec<ArgumentFact> = Vec::new();
+    for item in cursor.list("a list, such as [{ at: /path, is: path }]")? {
+        let Some(fact) = argument(&item) else { continue };
+        if facts.iter().any(|earlier| earlier.at == fact.at) {
+            item.refuse(format!("{} is described twice; keep one", quote(&fact.at)));
+        }
+        facts.push(fact);
+    }
+    Some(facts)
 }
 
 /// `{ tool: what it does }`

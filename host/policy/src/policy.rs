@@ -151,6 +151,9 @@ pub struct Component {
     /// Where it was found. Not hashed: a component is its bytes.
     #[serde(skip)]
     pub origin: Origin,
+    /// Calls on which its maker tried it, if they came with it. Not hashed: they change nothing that it does.
+    #[serde(skip)]
+    pub fixtures: Option<Arc<[u8]>>,
     /// Who signed it, where somebody did: a public key, lower-case hex. Not hashed: who may is.
     #[serde(skip)]
     pub signed_by: Option<String>,

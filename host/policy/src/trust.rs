@@ -1,5 +1,7 @@
 //! Whose components may take part, and which never: the one gate between a plugin's files and a policy in force.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::parts::{Beside, Parts};
@@ -76,6 +78,7 @@ impl Trust {
             bytes: parts.component.clone(),
             digest: parts.digest.clone(),
             origin: parts.origin.clone(),
+            fixtures: parts.fixtures.as_deref().map(Arc::from),
             signed_by,
         })
     }

@@ -13,11 +13,12 @@ use crate::answer;
 use crate::bindings::guard::GuardIndices;
 use crate::bindings::guard::exports::chio::plugin::guarding as wit;
 use crate::error::{LoadError, one_line};
+use crate::inert::HasInert;
 use crate::inspect::Kind;
 use crate::places::no_place;
 use crate::plugin::{Plugin, Pure, PureState};
 use crate::run::{Failure, Run};
-use crate::runtime::Runtime;
+use crate::runtime::{Allocation, Runtime};
 use crate::snapshot;
 
 /// The most reservations of one verdict.
@@ -53,6 +54,12 @@ impl WasmGuard {
         let guard = Self { pure, pre: linked, indices, init };
         guard.try_out().await?;
         Ok(guard)
+    }
+
+    /// Where its runs get their memory from.
+    #[must_use]
+    pub fn allocation(&self) -> Allocation {
+        self.pure.allocation
     }
 
     /// A guard that cannot even start, or refuses its configuration, is refused now and not at the first call.
@@ -93,6 +100,7 @@ impl WasmGuard {
             Ok(store) => store,
             Err(fault) => return Ran { outcome: Err(fault), fuel: 0 },
         };
+        let time = call.time;
         let words = snapshot::words(call);
         let facts = snapshot::facts(call, &words);
         let counters = snapshot::counters(counters);
@@ -102,6 +110,7 @@ impl WasmGuard {
                 Ok(instance) => instance,
                 Err(fault) => return Ok(Err(fault)),
             };
+            store.data_mut().inert().set_time(time);
             let guard = self.indices.load(&mut store, &instance).map_err(Failure::Start)?;
             guard.chio_plugin_guarding().call_check(&mut store, call).await.map(Ok).map_err(Failure::Call)
         });

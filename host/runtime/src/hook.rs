@@ -9,11 +9,12 @@ use crate::answer;
 use crate::bindings::hook::OutputHookPre;
 use crate::bindings::hook::exports::chio::plugin::inspecting as wit;
 use crate::error::{LoadError, one_line};
+use crate::inert::HasInert;
 use crate::inspect::Kind;
 use crate::places::no_place;
 use crate::plugin::{Plugin, Pure, PureState};
 use crate::run::{Failure, Run};
-use crate::runtime::Runtime;
+use crate::runtime::{Allocation, Runtime};
 use crate::snapshot;
 
 /// The most kinds of removals of one redaction.
@@ -36,6 +37,12 @@ impl WasmHook {
         let hook = Self { pure, pre: ready };
         hook.try_out().await?;
         Ok(hook)
+    }
+
+    /// Where its runs get their memory from.
+    #[must_use]
+    pub fn allocation(&self) -> Allocation {
+        self.pure.allocation
     }
 
     /// A hook that cannot even start is refused now and not at the first output.
@@ -64,11 +71,13 @@ impl WasmHook {
             Ok(store) => store,
             Err(fault) => return Ran { outcome: Err(fault), fuel: 0 },
         };
+        let time = call.time;
         let words = snapshot::words(call);
         let facts = snapshot::facts(call, &words);
         let call = snapshot::snapshot(call, &facts, &[]);
         let ended = timeout(run.deadline, async {
             let hook = self.pre.instantiate_async(&mut store).await.map_err(Failure::Start)?;
+            store.data_mut().inert().set_time(time);
             let inspecting = hook.chio_plugin_inspecting();
             inspecting.call_inspect(&mut store, call, output).await.map_err(Failure::Call)
         });

@@ -2,7 +2,11 @@
 
 use chio_host_kernel::canonical::{printable, sha256_hex};
 use semver::Version;
-use wasmparser::{ComponentExternalKind, ComponentTypeRef, Encoding, Parser, Payload, TypeBounds};
+use wasmparser::component_types::ComponentEntityType;
+use wasmparser::{
+    ComponentExternalKind, ComponentTypeRef, Encoding, Parser, Payload, TypeBounds, ValidPayload, Validator,
+    WasmFeatures,
+};
 
 use crate::error::LoadError;
 use crate::server::effect;
@@ -72,6 +76,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, LoadError> {
     let (imports, exports, offers) = outermost(bytes)?;
     let kind = match kind(&exports) {
         Kind::Unknown if offers && !exports.iter().any(|name| name.starts_with(OWN)) => Kind::Plain,
+        Kind::Guard if has(&exports, INIT) && !is_leftover(bytes) => Kind::InitialisedGuard,
         kind => kind,
     };
     Ok(Inspection { digest: sha256_hex(bytes), kind, imports, exports, size: bytes.len() })
@@ -96,6 +101,35 @@ const OWN: &str = "chio:plugin/";
 /// What a parser says of bytes that are no component.
 pub(crate) fn not_a_component(error: &wasmparser::Error) -> LoadError {
     LoadError::NotAComponent(printable(error.message(), 256))
+}
+
+/// The export that tells an initialised guard from another.
+const INIT: &str = "init";
+
+fn has(exports: &[String], export: &str) -> bool {
+    exports.iter().any(|name| name == export)
+}
+
+/// Whether the component's `init` takes more or less than one argument. Such a one is what a toolchain left behind
+/// (componentize-qjs does), and no guard's. One argument of whatever type is taken for the configuration, so that a
+/// misspelt `init` is refused and not passed over.
+fn is_leftover(bytes: &[u8]) -> bool {
+    // Function bodies are not looked at: the compiler does that.
+    let mut validator = Validator::new_with_features(WasmFeatures::all());
+    let mut outermost = None;
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload.map(|payload| validator.payload(&payload)) {
+            // Whatever is nested ends before what it is nested in.
+            Ok(Ok(ValidPayload::End(types))) => outermost = Some(types),
+            Ok(Ok(_)) => {}
+            Ok(Err(_)) | Err(_) => return false,
+        }
+    }
+    let Some(types) = outermost else { return false };
+    match types.as_ref().component_item_for_export(INIT).map(|item| item.ty) {
+        Some(ComponentEntityType::Func(id)) => types[id].params.len() != 1,
+        _ => false,
+    }
 }
 
 /// The names of the outermost imports and exports, and whether functions or interfaces are among these.
@@ -141,7 +175,6 @@ fn kind(exports: &[String]) -> Kind {
     ];
     let mut found = found.into_iter().filter_map(|(is, kind)| is.then_some(kind));
     match (found.next(), found.next()) {
-        (Some(Kind::Guard), None) if exports.iter().any(|name| name == "init") => Kind::InitialisedGuard,
         (Some(kind), None) => kind,
         _ => Kind::Unknown,
     }

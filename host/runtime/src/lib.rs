@@ -16,6 +16,9 @@ mod error;
 mod files;
 mod guard;
 mod hook;
+mod inert;
+#[cfg(test)]
+mod inert_tests;
 mod inspect;
 mod limits;
 mod meter;

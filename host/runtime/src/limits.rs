@@ -48,7 +48,7 @@ impl Limits {
         component_bytes: 16 * MIB,
         output_bytes: 256 * KIB,
         log_bytes: 0,
-        stdio_bytes: 0,
+        stdio_bytes: 16 * KIB,
         concurrency: 64,
     };
 
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(
             text,
             "{\"fuel\":50000000,\"deadline_ms\":200,\"memory_bytes\":33554432,\"table_elements\":10000,\"instances\":16,\
-             \"component_bytes\":16777216,\"output_bytes\":262144,\"log_bytes\":0,\"stdio_bytes\":0,\"concurrency\":64}"
+             \"component_bytes\":16777216,\"output_bytes\":262144,\"log_bytes\":0,\"stdio_bytes\":16384,\"concurrency\":64}"
         );
     }
 }

@@ -1,4 +1,5 @@
-//! What guards and hooks have in common: no import but their configuration, and a fresh instance for every call.
+//! What guards and hooks have in common: no import but their configuration and an inert WASI, and a fresh instance for
+//! every call.
 
 use std::sync::Arc;
 
@@ -9,11 +10,12 @@ use wasmtime::component::{HasSelf, InstancePre, Linker};
 
 use crate::bindings::guard::chio::plugin::configuration;
 use crate::error::{LoadError, one_line};
+use crate::inert::{self, HasInert, Inert};
 use crate::inspect::{Inspection, Kind, is_interface};
 use crate::limits::Limits;
 use crate::meter::{Meter, Metered};
 use crate::places::{Places, Turnstile};
-use crate::runtime::{Compiled, Runtime};
+use crate::runtime::{Allocation, Compiled, Runtime};
 
 /// What every plugin is loaded from.
 #[derive(Clone, Copy, Debug)]
@@ -47,18 +49,26 @@ pub(crate) struct Pure {
     pub(crate) limits: Limits,
     pub(crate) places: Places,
     pub(crate) turnstile: Turnstile,
+    pub(crate) allocation: Allocation,
     pub(crate) kind: Kind,
 }
 
 /// The state of a pure plugin's store.
 pub(crate) struct PureState {
     meter: Meter,
+    inert: Inert,
     config: Arc<str>,
 }
 
 impl Metered for PureState {
     fn meter(&mut self) -> &mut Meter {
         &mut self.meter
+    }
+}
+
+impl HasInert for PureState {
+    fn inert(&mut self) -> &mut Inert {
+        &mut self.inert
     }
 }
 
@@ -76,13 +86,17 @@ impl Pure {
         role: Role,
         wanted: &[Kind],
     ) -> Result<(Self, InstancePre<PureState>), LoadError> {
-        let Compiled { component, inspection, places, .. } = runtime.compile(plugin.bytes, &plugin.limits).await?;
+        let Compiled { component, inspection, places, allocation } =
+            runtime.compile(plugin.bytes, &plugin.limits).await?;
         check_world(&inspection, wanted)?;
         check_imports(&inspection)?;
         let kind = inspection.kind;
         let types = |e: wasmtime::Error| LoadError::Types(kind, one_line(&e));
         let mut linker = Linker::new(places.engine());
         configuration::add_to_linker::<PureState, HasSelf<PureState>>(&mut linker, |state| state).map_err(types)?;
+        if inspection.imports.iter().any(|name| inert::is_inert(name)) {
+            inert::link(&mut linker).map_err(types)?;
+        }
         let ready = linker.instantiate_pre(&component).map_err(types)?;
         let pure = Self {
             component: plugin.component(role, &inspection),
@@ -90,6 +104,7 @@ impl Pure {
             limits: plugin.limits,
             turnstile: Turnstile::new(&plugin.limits, &places),
             places,
+            allocation,
             kind,
         };
         Ok((pure, ready))
@@ -97,7 +112,8 @@ impl Pure {
 
     /// The state of a fresh store.
     pub(crate) fn state(&self) -> PureState {
-        PureState { meter: Meter::new(&self.limits), config: self.config.clone() }
+        let meter = Meter::new(&self.limits);
+        PureState { inert: Inert::new(&self.limits, &meter), meter, config: self.config.clone() }
     }
 }
 
@@ -113,9 +129,10 @@ pub(crate) fn check_world(inspection: &Inspection, wanted: &[Kind]) -> Result<()
     Err(LoadError::World { wanted: wanted.first().copied().unwrap_or(Kind::Unknown), found: inspection.kind, exports })
 }
 
-/// Guards and hooks see their configuration and the shared types, and nothing else.
+/// Guards and hooks see their configuration and the shared types. A WASI that leads nowhere shows them nothing more.
 pub(crate) fn check_imports(inspection: &Inspection) -> Result<(), LoadError> {
-    let is_pure = |name: &str| ["configuration", "types", "call"].iter().any(|i| is_interface(name, i));
+    let is_own = |name: &str| ["configuration", "types", "call"].iter().any(|i| is_interface(name, i));
+    let is_pure = |name: &str| is_own(name) || inert::is_inert(name);
     match inspection.imports.iter().find(|name| !is_pure(name)) {
         None => Ok(()),
         Some(import) => Err(LoadError::Import {

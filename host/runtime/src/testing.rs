@@ -20,15 +20,67 @@ const WASI_IO: &str = "package wasi:io@0.2.0;
     interface streams {
         use error.{error};
         variant stream-error { last-operation-failed(error), closed }
+        resource input-stream { read: func(len: u64) -> result<list<u8>, stream-error>; }
         resource output-stream { blocking-write-and-flush: func(contents: list<u8>) -> result<_, stream-error>; }
     }
     interface poll { resource pollable { block: func(); } }";
-const WASI_CLI: &str = "package wasi:cli@0.2.0; interface stdout { use wasi:io/streams@0.2.0.{output-stream}; get-stdout: func() -> output-stream; }";
+const WASI_CLI: &str = "package wasi:cli@0.2.0;
+    interface stdin { use wasi:io/streams@0.2.0.{input-stream}; get-stdin: func() -> input-stream; }
+    interface stdout { use wasi:io/streams@0.2.0.{output-stream}; get-stdout: func() -> output-stream; }
+    interface environment {
+        get-environment: func() -> list<tuple<string, string>>;
+        get-arguments: func() -> list<string>;
+    }
+    interface exit { exit: func(status: result); }";
 const WASI_CLOCKS: &str = "package wasi:clocks@0.2.0;
-    interface monotonic-clock { use wasi:io/poll@0.2.0.{pollable}; subscribe-duration: func(when: u64) -> pollable; }";
+    interface monotonic-clock {
+        use wasi:io/poll@0.2.0.{pollable};
+        now: func() -> u64;
+        subscribe-duration: func(when: u64) -> pollable;
+    }
+    interface wall-clock { record datetime { seconds: u64, nanoseconds: u32 } now: func() -> datetime; }
+    interface timezone { utc-offset: func() -> s32; }";
+const WASI_RANDOM: &str = "package wasi:random@0.2.0;
+    interface random { get-random-bytes: func(len: u64) -> list<u8>; }";
+const WASI_FILESYSTEM: &str = "package wasi:filesystem@0.2.0;
+    interface types { resource descriptor; }
+    interface preopens { use types.{descriptor}; get-directories: func() -> list<tuple<descriptor, string>>; }";
+const WASI_SOCKETS: &str = "package wasi:sockets@0.2.0;
+    interface network {
+        enum ip-address-family { ipv4, ipv6 }
+        enum error-code { unknown, access-denied, not-supported, invalid-argument, out-of-memory, timeout,
+            concurrency-conflict, not-in-progress, would-block, invalid-state, new-socket-limit, address-not-bindable,
+            address-in-use, remote-unreachable, connection-refused, connection-reset, connection-aborted,
+            datagram-too-large, name-unresolvable, temporary-resolver-failure, permanent-resolver-failure }
+    }
+    interface tcp { resource tcp-socket; }
+    interface tcp-create-socket {
+        use network.{ip-address-family, error-code};
+        use tcp.{tcp-socket};
+        create-tcp-socket: func(family: ip-address-family) -> result<tcp-socket, error-code>;
+    }";
 const WORLDS: &str = "package chio:test;
     world guard { include chio:plugin/guard@0.1.0; import chio:plugin/host@0.1.0; }
     world initialised-guard { include chio:plugin/initialised-guard@0.1.0; }
+    world wasi-guard {
+        include chio:plugin/guard@0.1.0;
+        import wasi:cli/environment@0.2.0;
+        import wasi:cli/exit@0.2.0;
+        import wasi:cli/stdin@0.2.0;
+        import wasi:cli/stdout@0.2.0;
+        import wasi:clocks/monotonic-clock@0.2.0;
+        import wasi:clocks/wall-clock@0.2.0;
+        import wasi:clocks/timezone@0.2.0;
+        import wasi:filesystem/preopens@0.2.0;
+        import wasi:random/random@0.2.0;
+        import wasi:sockets/tcp-create-socket@0.2.0;
+    }
+    world wasi-initialised-guard {
+        include chio:plugin/initialised-guard@0.1.0;
+        import wasi:clocks/wall-clock@0.2.0;
+    }
+    world leftover-init { include chio:plugin/guard@0.1.0; export init: func(a: u32, b: u32); }
+    world misspelt-init { include chio:plugin/guard@0.1.0; export init: func(config: string) -> result<_, u32>; }
     world rail { include chio:plugin/rail@0.1.0; }
     world hook { include chio:plugin/output-hook@0.1.0; }
     world tool {
@@ -52,9 +104,10 @@ const PRELUDE: &str = r#"
 pub(crate) fn component(world: &str, imports: &str, body: &str) -> Vec<u8> {
     let mut resolve = Resolve::default();
     let plugin = include_str!("../../../wit/plugin.wit");
-    let texts = [WASI_IO, WASI_CLI, WASI_CLOCKS, plugin, WORLDS];
-    let packages = texts.map(|text| resolve.push_source("test.wit", text).unwrap());
-    let world = resolve.select_world(&packages[4..], Some(world)).unwrap();
+    let wasi = [WASI_IO, WASI_CLI, WASI_CLOCKS, WASI_RANDOM, WASI_FILESYSTEM, WASI_SOCKETS];
+    let texts = [&wasi[..], &[plugin, WORLDS]].concat();
+    let packages: Vec<_> = texts.into_iter().map(|text| resolve.push_source("test.wit", text).unwrap()).collect();
+    let world = resolve.select_world(&packages[packages.len() - 1..], Some(world)).unwrap();
     let mut module = wat::parse_str(format!("(module {imports} {PRELUDE} {body})")).unwrap();
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
     ComponentEncoder::default().module(&module).unwrap().encode().unwrap()

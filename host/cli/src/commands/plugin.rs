@@ -1,27 +1,28 @@
-//! `plugin`: what a component is and who vouches for it, without running any of it.
+//! `plugin`: what a component is, who vouches for it, and what it answers.
 
+mod bench;
 mod inspect;
 mod pack;
 mod sign;
+mod test;
 mod verify;
 
 use std::io::Write;
 use std::path::Path;
 
-use chio_host_policy::{Beside, Manifest, Parts, is_package};
-use chio_host_runtime::Inspection;
+use chio_host_policy::{Parts, is_package};
 
 use crate::Outcome;
 use crate::args::{Common, PluginArgs, PluginCommand};
+use crate::component::{BUILTIN, read};
 use crate::error::CliError;
 use crate::folders::Folders;
 use crate::people::Person;
 
-/// How a policy and these commands name the host's own components.
-const BUILTIN: &str = "builtin:";
-
 pub(crate) fn run(common: &Common, args: PluginArgs) -> Result<Outcome, CliError> {
     match args.command {
+        PluginCommand::Test(args) => test::run(common, &args),
+        PluginCommand::Bench(args) => bench::run(common, &args),
         PluginCommand::Inspect { component, policy } => inspect::run(common, &component, policy.as_deref()),
         PluginCommand::Key { name, key } => {
             let folders = Folders::of(common)?;
@@ -34,11 +35,6 @@ pub(crate) fn run(common: &Common, args: PluginArgs) -> Result<Outcome, CliError
     }
 }
 
-/// A component's files, read once.
-fn read(component: &str) -> Result<Parts, CliError> {
-    Parts::read(Path::new("."), component, usize::MAX).map_err(|e| CliError::Plugin(e.to_string()))
-}
-
 /// The same for a component of which something is made: neither the host's own nor packed already.
 fn read_loose(component: &str, verb: &str) -> Result<Parts, CliError> {
     let refused = |why: &str| Err(CliError::Usage(format!("{component}: {why}")));
@@ -49,19 +45,6 @@ fn read_loose(component: &str, verb: &str) -> Result<Parts, CliError> {
         return refused(&format!("it is packed already; {verb} the component's own file, and pack that"));
     }
     read(component)
-}
-
-fn inspected(parts: &Parts) -> Result<Inspection, CliError> {
-    let error = |e| CliError::Plugin(format!("{}: it is no component that this host can load: {e}", parts.name));
-    chio_host_runtime::inspect(&parts.component).map_err(error)
-}
-
-/// The manifest, if there is one.
-fn manifest(parts: &Parts) -> Result<Option<Manifest>, CliError> {
-    let Some(bytes) = &parts.manifest else { return Ok(None) };
-    let file = parts.file(Beside::Manifest);
-    let text = std::str::from_utf8(bytes).map_err(|_| CliError::path(&file, "it is not UTF-8"))?;
-    Manifest::parse(text, &file).map(Some).map_err(|problems| CliError::Policy(problems.to_string()))
 }
 
 /// Writes a whole file or nothing: whoever reads it meanwhile reads the one before.

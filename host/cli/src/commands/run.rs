@@ -34,13 +34,15 @@ pub(crate) fn run(common: &Common, args: &RunArgs) -> Result<Outcome, CliError> 
 
 /// Serves one client, under whatever rules are in force by then.
 async fn serve(host: &Host, args: &RunArgs) -> Result<(), CliError> {
+    // Before a client can know that the host is there.
+    let asked = reload::Asked::new();
     let offer = reload::offer(&host.rules())?;
     let (offering, offers) = watch::channel(Arc::new(offer));
     let session = mcp::Session { offers, wait_for_approval: args.wait_for_approval };
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
     tokio::select! {
         served = mcp::serve(session, input, output, stop_asked()) => served.map_err(|e| CliError::Mcp(e.to_string())),
-        never = reload::keep_up(host, &args.policy, &offering) => match never {},
+        never = reload::keep_up(host, &args.policy, &offering, asked) => match never {},
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod capabilities;
 mod kernel;
-mod money;
+pub(crate) mod money;
 pub(crate) mod network;
 mod plugins;
 mod rails;
@@ -116,7 +116,7 @@ fn path<'a>(cursor: &Cursor<'a>) -> Option<&'a str> {
 }
 
 /// An Ed25519 public key.
-fn public_key(cursor: &Cursor<'_>) -> Option<String> {
+pub(crate) fn public_key(cursor: &Cursor<'_>) -> Option<String> {
     let text = cursor.text("a public key: 64 lower-case hex digits")?;
     match chio_host_kernel::keys::PublicKey::from_hex(text) {
         Ok(key) => Some(key.hex().to_owned()),

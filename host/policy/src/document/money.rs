@@ -56,7 +56,7 @@ pub(super) fn accounts(section: &Cursor<'_>) -> Option<Vec<AccountEntry>> {
 }
 
 /// `currency` of a mapping that needs one.
-pub(super) fn need_currency(f: &mut Fields<'_, '_>) -> Option<Currency> {
+pub(crate) fn need_currency(f: &mut Fields<'_, '_>) -> Option<Currency> {
     f.need("currency", "an ISO 4217 code, such as USD").and_then(|cursor| {
         let code = cursor.text("an ISO 4217 code, such as USD")?;
         Currency::try_from(code.to_owned()).map_err(|error| cursor.refuse(error.to_string())).ok()

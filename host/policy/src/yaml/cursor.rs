@@ -250,13 +250,35 @@ impl<'a> Fields<'a, '_> {
         Some(Cursor::of_entry(entry, &self.of.spot.path, self.of.report)).filter(|cursor| !cursor.is_null())
     }
 
+    /// The value of a key that holds any JSON: nothing behind it is null, and counts.
+    pub(crate) fn take_json(&mut self, key: &'static str) -> Option<Value> {
+        self.asked.push(key);
+        let entry = self.entries.iter().find(|entry| entry.key == key)?;
+        Some(Cursor::of_entry(entry, &self.of.spot.path, self.of.report).json())
+    }
+
     /// The value of a key that must be there; `needed` says what it would hold.
     pub(crate) fn need(&mut self, key: &'static str, needed: &str) -> Option<Cursor<'a>> {
         let found = self.take(key);
         if found.is_none() {
-            self.of.refuse(format!("{key} is missing: {needed}"));
+            self.report_missing(key, needed);
         }
         found
+    }
+
+    /// Reports that a key is missing; `needed` says what it would hold.
+    pub(crate) fn report_missing(&self, key: &str, needed: &str) {
+        self.of.refuse(format!("{key} is missing: {needed}"));
+    }
+
+    /// Reports something wrong with the entry that was found last.
+    pub(crate) fn refuse_last(&self, message: impl Into<String>) {
+        let mut asked = self.asked.iter().rev();
+        let last = asked.find_map(|key| self.entries.iter().find(|entry| entry.key == *key));
+        match last {
+            Some(entry) => Cursor::of_entry(entry, &self.of.spot.path, self.of.report).refuse(message),
+            None => self.of.refuse(message),
+        }
     }
 
     /// A value with a default, which also stands in for one that was refused: the file is not used then.

@@ -63,7 +63,7 @@ impl From<Vec<FileGrant>> for Permissions {
 }
 
 /// What a manifest or a policy says of tools beside what their server says. Nothing by default.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Described {
     /// For each tool, which argument is what.
     pub arguments: BTreeMap<String, Vec<ArgumentFact>>,

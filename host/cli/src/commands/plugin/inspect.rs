@@ -3,27 +3,23 @@
 use std::path::Path;
 
 use chio_host_kernel::call::EffectClass;
-use chio_host_policy::{self as policy, AskedNetwork, Beside, Builtin, Manifest, Origin, Parts, Use};
+use chio_host_policy::{self as policy, AskedNetwork, Beside, Manifest, Origin, Parts, Use};
 use chio_host_runtime::{
     Access, Inspection, Kind, Live, PlainFunctions, PlainTool, calls_tools, check_imports, effect_class,
     plain_functions,
 };
 use serde_json::{Value, json};
 
-use super::sign::{kind, role};
-use super::{BUILTIN, inspected, manifest, read};
 use crate::Outcome;
 use crate::args::{Common, Format};
+use crate::component::{inspected, kind, manifest, read_any, role};
 use crate::error::CliError;
 use crate::folders::Folders;
 use crate::print;
 use crate::rules;
 
 pub(super) fn run(common: &Common, component: &str, policy: Option<&Path>) -> Result<Outcome, CliError> {
-    let parts = match component.strip_prefix(BUILTIN) {
-        Some(name) => builtin(name)?,
-        None => read(component)?,
-    };
+    let parts = read_any(component)?;
     let seen = inspected(&parts)?;
     let manifest = manifest(&parts)?;
     let uses = match policy {
@@ -58,15 +54,6 @@ pub(super) fn run(common: &Common, component: &str, policy: Option<&Path>) -> Re
         }
     }
     Ok(Outcome::Done)
-}
-
-fn builtin(name: &str) -> Result<Parts, CliError> {
-    let all = chio_host_builtin::all();
-    let found = all.iter().find(|b| b.name == name).ok_or_else(|| {
-        let names: Vec<_> = all.iter().map(|b| b.name).collect();
-        CliError::Usage(format!("there is no built-in {name}; there are {}", names.join(", ")))
-    })?;
-    Ok(Parts::of_builtin(name, &Builtin { bytes: found.bytes.into(), manifest: found.manifest.into() }))
 }
 
 /// All that is known of a component.

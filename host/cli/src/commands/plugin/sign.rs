@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use chio_host_kernel::canonical::sha256_hex;
-use chio_host_kernel::operation::Role;
 use chio_host_policy::{Beside, Parts};
-use chio_host_runtime::{Inspection, Kind, check_imports};
+use chio_host_runtime::check_imports;
 use serde_json::json;
 
-use super::{inspected, manifest, read_loose, write};
+use super::{read_loose, write};
 use crate::Outcome;
 use crate::args::{Common, SignArgs};
+use crate::component::{inspected, kind, manifest, role};
 use crate::error::CliError;
 use crate::folders::Folders;
 use crate::people::Person;
@@ -64,25 +64,4 @@ fn check(parts: &Parts) -> Result<(), CliError> {
     }
     let (says, is) = (kind(manifest.role), kind(wanted));
     Err(CliError::path(file, format!("its kind is {says}, and the component's world that of a {is}")))
-}
-
-/// What a component can be used as.
-pub(super) fn role(seen: &Inspection) -> Option<Role> {
-    match seen.kind {
-        Kind::Guard | Kind::InitialisedGuard => Some(Role::Guard),
-        Kind::OutputHook => Some(Role::OutputHook),
-        Kind::ToolServer | Kind::Plain => Some(Role::ToolServer),
-        Kind::Rail => Some(Role::Rail),
-        Kind::Unknown => None,
-    }
-}
-
-/// As a manifest spells it.
-pub(super) fn kind(role: Role) -> &'static str {
-    match role {
-        Role::Guard => "guard",
-        Role::OutputHook => "hook",
-        Role::ToolServer => "tool-server",
-        Role::Rail => "rail",
-    }
 }
