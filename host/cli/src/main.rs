@@ -20,6 +20,7 @@ mod ledger;
 mod mcp;
 mod plugins;
 mod print;
+mod project;
 mod waiting;
 mod wallet;
 
