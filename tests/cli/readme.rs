@@ -1,7 +1,8 @@
 //! The README's examples run, and print what it says.
 //!
 //! In a block marked `console`, a line that begins with `$ ` is a command, and what follows is its whole output; `…` stands
-//! for what differs from run to run. All blocks run in one folder, in order. A block marked with a file's path
+//! for what differs from run to run. All blocks run in one folder, in order; one marked `console js` where JavaScript's tools are
+//! installed. A block marked with a file's path
 //! (`rust guards/…/lib.rs`, `yaml examples/…`) is that file, or a contiguous part of it.
 //!
 //! A reader is told to do a few things by hand, and so does this: `OPERATION` in a command is the operation that was printed
@@ -11,7 +12,7 @@
 
 use std::path::Path;
 
-use crate::support::{Place, repository};
+use crate::support::{Place, repository, shared};
 
 struct Block {
     info: String,
@@ -75,6 +76,22 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// A reader of the README's fixtures stands in the repository; everything else is made by the commands themselves.
+fn in_repository(word: &str) -> String {
+    match word.strip_prefix("guards/") {
+        Some(_) => repository(word).display().to_string(),
+        None => word.to_owned(),
+    }
+}
+
+/// What `npm install` would fetch is there already.
+fn link(modules: &std::ffi::OsStr, at: &Path) {
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(modules, at).unwrap();
+    #[cfg(not(unix))]
+    let _ = (modules, at);
+}
+
 /// Puts the shown policies that list nobody yet as `people` into a folder, with the holder of this key.
 fn list(dir: &Path, people: &str, key: &str) {
     let nobody = format!("{people}: []");
@@ -109,9 +126,11 @@ fn build_notes(dir: &Path) {
 fn every_command_prints_what_the_readme_says() {
     let place = Place::new();
     std::fs::create_dir(place.path().join("workspace")).unwrap();
+    // Where the README names a file of the repository, it speaks to somebody who has one.
     let mut dir = place.path().to_owned();
     let (mut ran, mut operation) = (0, String::new());
-    for block in blocks().iter().filter(|b| b.info == "console") {
+    let modules = std::env::var_os("CHIO_TEST_NODE_MODULES");
+    for block in blocks().iter().filter(|b| b.info == "console" || b.info == "console js" && modules.is_some()) {
         let mut lines = block.text.lines().peekable();
         while let Some(line) = lines.next() {
             let command = line.strip_prefix("$ ").unwrap_or_else(|| panic!("not a command: {line}"));
@@ -138,10 +157,16 @@ fn every_command_prints_what_the_readme_says() {
                     continue;
                 }
                 ["cargo", "run", "--", rest @ ..] | ["chio-host", rest @ ..] => {
-                    place.command(rest).current_dir(&dir).output().unwrap()
+                    let rest: Vec<_> = rest.iter().map(|word| in_repository(word)).collect();
+                    let rest: Vec<_> = rest.iter().map(String::as_str).collect();
+                    let mut command = place.command(&rest);
+                    command.current_dir(&dir).env("CARGO_TARGET_DIR", shared("projects")).output().unwrap()
                 }
                 other => panic!("the README runs something that this test does not know: {other:?}"),
             };
+            if let ["chio-host", "plugin", "new", name, .., "js"] = args[..] {
+                link(modules.as_deref().unwrap_or_default(), &dir.join(name).join("node_modules"));
+            }
             let mut actual = String::from_utf8(output.stdout).unwrap();
             if let Some(file) = file {
                 std::fs::write(file, std::mem::take(&mut actual)).unwrap();
@@ -166,7 +191,9 @@ fn every_command_prints_what_the_readme_says() {
 fn every_file_shown_is_the_file() {
     let mut seen = 0;
     for block in blocks() {
-        let Some((_, path)) = block.info.split_once(' ') else { continue };
+        let Some((_, path)) = block.info.split_once(' ').filter(|(language, _)| *language != "console") else {
+            continue;
+        };
         let file = std::fs::read_to_string(repository(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
         assert!(file.contains(&block.text), "the README shows another {path} than there is");
         seen += 1;

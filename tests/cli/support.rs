@@ -26,7 +26,8 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    fn of(output: &Output) -> Self {
+    /// What a process did.
+    pub(crate) fn of(output: &Output) -> Self {
         Self {
             code: output.status.code().expect("it was not killed"),
             stdout: String::from_utf8(output.stdout.clone()).expect("stdout is text"),

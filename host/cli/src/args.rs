@@ -13,7 +13,7 @@ use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 pub(crate) use self::approvals::{ApprovalsArgs, ApprovalsCommand, DecideArgs, WhichWaits};
 pub(crate) use self::capability::{AttenuateArgs, CapabilityArgs, CapabilityCommand};
 pub(crate) use self::operator::{BudgetArgs, BudgetCommand, RevokeArgs};
-pub(crate) use self::plugin::{BenchArgs, PluginArgs, PluginCommand, SignArgs, TestArgs};
+pub(crate) use self::plugin::{BenchArgs, BuildArgs, NewArgs, PluginArgs, PluginCommand, SignArgs, TestArgs};
 
 /// The host that stands between an AI agent and its tools: every tool call is admitted, judged, recorded, sandboxed,
 /// inspected, and written to a signed receipt.

@@ -1,5 +1,7 @@
 //! A component as commands name it: its file, a package, or `builtin:NAME`.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use chio_host_kernel::canonical;
@@ -18,6 +20,32 @@ pub(crate) fn read_any(component: &str) -> Result<Parts, CliError> {
         Some(name) => builtin(name),
         None => read(component),
     }
+}
+
+/// The longest component that is read, in bytes, whatever its limits say. Python and JavaScript guests carry their
+/// interpreter with them.
+const MAX_COMPONENT_BYTES: u64 = 64 << 20;
+/// The longest manifest, in bytes.
+const MAX_TEXT_BYTES: u64 = 1 << 20;
+
+/// A component's file by itself, as far as a component may be long.
+pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, CliError> {
+    read_file(path, MAX_COMPONENT_BYTES)
+}
+
+/// A text beside a component.
+pub(crate) fn read_text(path: &Path) -> Result<String, CliError> {
+    String::from_utf8(read_file(path, MAX_TEXT_BYTES)?).map_err(|_| CliError::path(path, "it is not UTF-8"))
+}
+
+fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, CliError> {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|e| CliError::path(path, e))?;
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(|e| CliError::path(path, e))?;
+    if bytes.len() as u64 > limit {
+        return Err(CliError::path(path, format!("it is longer than {limit} bytes")));
+    }
+    Ok(bytes)
 }
 
 fn builtin(name: &str) -> Result<Parts, CliError> {

@@ -22,6 +22,7 @@ mod mcp;
 mod people;
 mod plugins;
 mod print;
+mod project;
 mod reload;
 mod rules;
 mod waiting;

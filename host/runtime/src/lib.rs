@@ -17,8 +17,6 @@ mod files;
 mod guard;
 mod hook;
 mod inert;
-#[cfg(test)]
-mod inert_tests;
 mod inspect;
 mod limits;
 mod meter;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Subcommand};
 
+use crate::project::{Kind, Language};
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct PluginArgs {
     #[command(subcommand)]
@@ -12,6 +14,10 @@ pub(crate) struct PluginArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginCommand {
+    /// Start a project: a component that builds, with fixtures that it passes
+    New(NewArgs),
+    /// Build a project's component with its language's tools
+    Build(BuildArgs),
     /// Say what a component is, what it asks for, and who signed it; nothing of it runs
     Inspect {
         /// A component's file, a package, or builtin:NAME
@@ -67,9 +73,31 @@ pub(crate) struct SignArgs {
 }
 
 #[derive(Debug, clap::Args)]
+pub(crate) struct NewArgs {
+    /// The component's name, and its project's
+    pub(crate) name: String,
+    /// What it does
+    #[arg(long, value_enum)]
+    pub(crate) kind: Kind,
+    /// What it is written in
+    #[arg(long, value_enum)]
+    pub(crate) lang: Language,
+    /// Folder to make [default: NAME here]
+    #[arg(long)]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BuildArgs {
+    /// The project's folder
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct TestArgs {
-    /// A component's file, a package, or builtin:NAME
-    pub(crate) component: String,
+    /// A component's file, a package, or builtin:NAME [default: what the project here builds]
+    pub(crate) component: Option<String>,
     /// Its fixtures [default: NAME.fixtures.yaml beside NAME.wasm]
     #[arg(long, value_name = "FILE")]
     pub(crate) fixtures: Option<PathBuf>,
@@ -77,8 +105,8 @@ pub(crate) struct TestArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchArgs {
-    /// A component's file, a package, or builtin:NAME
-    pub(crate) component: String,
+    /// A component's file, a package, or builtin:NAME [default: what the project here builds]
+    pub(crate) component: Option<String>,
     /// Fixtures whose calls are measured [default: those beside it, else a plain call]
     #[arg(long, value_name = "FILE")]
     pub(crate) fixtures: Option<PathBuf>,

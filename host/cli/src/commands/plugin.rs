@@ -2,6 +2,7 @@
 
 mod bench;
 mod inspect;
+mod new;
 mod pack;
 mod sign;
 mod test;
@@ -16,11 +17,15 @@ use crate::Outcome;
 use crate::args::{Common, PluginArgs, PluginCommand};
 use crate::component::{BUILTIN, read};
 use crate::error::CliError;
+use crate::fixtures::Subject;
 use crate::folders::Folders;
 use crate::people::Person;
+use crate::project::Project;
 
 pub(crate) fn run(common: &Common, args: PluginArgs) -> Result<Outcome, CliError> {
     match args.command {
+        PluginCommand::New(args) => new::new(common, &args),
+        PluginCommand::Build(args) => new::build(common, &args),
         PluginCommand::Test(args) => test::run(common, &args),
         PluginCommand::Bench(args) => bench::run(common, &args),
         PluginCommand::Inspect { component, policy } => inspect::run(common, &component, policy.as_deref()),
@@ -35,7 +40,20 @@ pub(crate) fn run(common: &Common, args: PluginArgs) -> Result<Outcome, CliError
     }
 }
 
-/// The same for a component of which something is made: neither the host's own nor packed already.
+/// The component that is named, else the one that the project here builds.
+fn subject(component: Option<&str>) -> Result<Subject, CliError> {
+    if let Some(component) = component {
+        return Subject::read(component);
+    }
+    let built = Project::open(Path::new("."))?.component();
+    if !built.exists() {
+        return Err(CliError::path(&built, "it is not built yet; run `chio-host plugin build`"));
+    }
+    // A project's name is a manifest's, which a text can hold.
+    Subject::read(&built.to_string_lossy())
+}
+
+/// The files of a component of which something is made: neither the host's own nor packed already.
 fn read_loose(component: &str, verb: &str) -> Result<Parts, CliError> {
     let refused = |why: &str| Err(CliError::Usage(format!("{component}: {why}")));
     if component.starts_with(BUILTIN) {

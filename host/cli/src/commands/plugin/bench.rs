@@ -13,7 +13,7 @@ use crate::host;
 use crate::print;
 
 pub(super) fn run(common: &Common, args: &BenchArgs) -> Result<Outcome, CliError> {
-    let subject = Subject::read(&args.component)?;
+    let subject = super::subject(args.component.as_deref())?;
     let fixtures = subject.fixtures(args.fixtures.as_deref())?;
     let calls = usize::try_from(args.calls).unwrap_or(usize::MAX);
     let bench = host::block_on(fixtures::bench(&subject, fixtures, calls))?;

@@ -19,7 +19,7 @@ use crate::print;
 const MAX_SHOWN: usize = 2048;
 
 pub(super) fn run(common: &Common, args: &TestArgs) -> Result<Outcome, CliError> {
-    let subject = Subject::read(&args.component)?;
+    let subject = super::subject(args.component.as_deref())?;
     let fixtures = subject.fixtures(args.fixtures.as_deref())?.ok_or_else(|| subject.no_fixtures())?;
     let folders = Folders::of(common)?;
     let runtime = plugins::runtime(&folders.cache, *Keys::cache(&folders.keys)?, 1)?;

@@ -186,9 +186,9 @@ async fn what_is_not_known_to_be_inert_is_refused_by_its_name() {
     let error = load(&guard(imports, "(drop (call $offset))"), limits()).await.err().unwrap().to_string();
     assert!(error.starts_with("it imports wasi:clocks/timezone@0.2.0, which guards and hooks do not have"), "{error}");
     for name in ["wasi:http/types@0.2.0", "wasi:io/poll@0.3.0", "wasi:io/poll", "wasi:keyvalue/store@0.2.0"] {
-        assert!(!super::inert::is_inert(name), "{name}");
+        assert!(!super::is_inert(name), "{name}");
     }
-    assert!(super::inert::is_inert("wasi:io/poll@0.2.12"));
+    assert!(super::is_inert("wasi:io/poll@0.2.12"));
 }
 
 /// componentize-qjs leaves such an export behind. An `init` of any other type is the guard's own, and a wrong one is refused:

@@ -7,22 +7,20 @@
 //! **Invariant:** nothing here holds, or could reach, a clock, a source of randomness or a descriptor of the system. The
 //! contexts of wasmtime-wasi that are kept are empty ones, and they offer no way to fill them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+mod own;
+#[cfg(test)]
+mod tests;
 
-use chio_host_kernel::canonical::printable;
 use chio_host_kernel::ports::Stop;
-use sha2::{Digest, Sha256};
-use wasmtime::component::{HasData, Linker, Resource};
-use wasmtime::{Result, bail};
+use wasmtime::Result;
+use wasmtime::component::{HasData, Linker};
 use wasmtime_wasi::ResourceTable;
 use wasmtime_wasi::cli::{WasiCli, WasiCliCtx, WasiCliCtxView};
 use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemCtx, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::bindings::{cli, clocks, filesystem, io, random, sockets};
-use wasmtime_wasi::p2::{DynOutputStream, DynPollable, OutputStream, Pollable, StreamError, StreamResult, subscribe};
 use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsCtx, WasiSocketsCtxView};
 
-use crate::answer::MAX_MESSAGE;
+use self::own::Waited;
 use crate::inspect::split;
 use crate::limits::Limits;
 use crate::meter::{Budget, Meter};
@@ -60,13 +58,6 @@ const INTERFACES: &[&str] = &[
 
 /// Streams and other handles that are open at the same time.
 const MAX_HANDLES: usize = 512;
-/// The most random bytes of one request.
-const MAX_RANDOM: u64 = 64 << 10;
-/// How much a guest may hand over in one write, in bytes.
-const CHUNK: usize = 64 << 10;
-/// What the random numbers are made of: the same for every guest and every call.
-const SEED: &[u8] = b"chio-host: the random numbers of guards and hooks";
-const NANOSECONDS: u64 = 1_000_000_000;
 
 /// Whether `name` is an interface that is linked.
 pub(crate) fn is_inert(name: &str) -> bool {
@@ -107,163 +98,6 @@ impl Inert {
     /// functions, `init`) does not depend on the call.
     pub(crate) fn set_time(&mut self, time: u64) {
         self.time = time;
-    }
-
-    /// The next 32 random bytes.
-    fn draw(&mut self) -> [u8; 32] {
-        self.drawn += 1;
-        Sha256::new().chain_update(SEED).chain_update(self.drawn.to_be_bytes()).finalize().into()
-    }
-
-    fn random_u64(&mut self) -> u64 {
-        self.draw().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
-    }
-
-    fn random_bytes(&mut self, length: u64) -> Result<Vec<u8>> {
-        if length > MAX_RANDOM {
-            bail!("{length} random bytes at once; at most {MAX_RANDOM} are given");
-        }
-        let mut bytes = Vec::new();
-        while (bytes.len() as u64) < length {
-            bytes.extend_from_slice(&self.draw());
-        }
-        bytes.truncate(usize::try_from(length)?);
-        Ok(bytes)
-    }
-
-    fn wait_until(&mut self, when: u64) -> Result<Resource<DynPollable>> {
-        let timer = self.table.push(Timer { when, waited: self.waited.clone() })?;
-        subscribe(&mut self.table, timer)
-    }
-
-    fn stream(&mut self) -> Result<Resource<DynOutputStream>> {
-        let stream: DynOutputStream = Box::new(Swallowed(self.stdio.clone()));
-        Ok(self.table.push(stream)?)
-    }
-}
-
-/// Nanoseconds that the guest has waited, which is all that moves its clocks.
-#[derive(Clone, Debug, Default)]
-struct Waited(Arc<AtomicU64>);
-
-impl Waited {
-    fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    fn until(&self, when: u64) {
-        self.0.fetch_max(when, Ordering::Relaxed);
-    }
-}
-
-/// A moment of the monotonic clock. To wait for it takes no time: the clock moves there, so that a guest that waits for a
-/// moment finds it come.
-struct Timer {
-    when: u64,
-    waited: Waited,
-}
-
-#[wasmtime_wasi::async_trait]
-impl Pollable for Timer {
-    async fn ready(&mut self) {
-        self.waited.until(self.when);
-    }
-}
-
-/// Standard output and error: what is written is counted and forgotten, save where somebody debugs a guest.
-struct Swallowed(Budget);
-
-impl OutputStream for Swallowed {
-    fn write(&mut self, bytes: bytes::Bytes) -> StreamResult<()> {
-        self.0.take(bytes.len()).map_err(StreamError::Trap)?;
-        for line in String::from_utf8_lossy(&bytes).lines().filter(|line| !line.is_empty()) {
-            tracing::debug!(target: "chio::plugin", "{}", printable(line, MAX_MESSAGE));
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> StreamResult<()> {
-        Ok(())
-    }
-
-    fn check_write(&mut self) -> StreamResult<usize> {
-        Ok(CHUNK)
-    }
-}
-
-#[wasmtime_wasi::async_trait]
-impl Pollable for Swallowed {
-    async fn ready(&mut self) {}
-}
-
-impl clocks::monotonic_clock::Host for Inert {
-    fn now(&mut self) -> Result<u64> {
-        Ok(self.waited.get())
-    }
-
-    fn resolution(&mut self) -> Result<u64> {
-        Ok(1)
-    }
-
-    fn subscribe_instant(&mut self, when: u64) -> Result<Resource<DynPollable>> {
-        self.wait_until(when)
-    }
-
-    fn subscribe_duration(&mut self, when: u64) -> Result<Resource<DynPollable>> {
-        self.wait_until(self.waited.get().saturating_add(when))
-    }
-}
-
-impl clocks::wall_clock::Host for Inert {
-    fn now(&mut self) -> Result<clocks::wall_clock::Datetime> {
-        let waited = self.waited.get();
-        Ok(clocks::wall_clock::Datetime {
-            seconds: self.time.saturating_add(waited / NANOSECONDS),
-            // Less than a second, which fits.
-            nanoseconds: u32::try_from(waited % NANOSECONDS)?,
-        })
-    }
-
-    fn resolution(&mut self) -> Result<clocks::wall_clock::Datetime> {
-        Ok(clocks::wall_clock::Datetime { seconds: 0, nanoseconds: 1 })
-    }
-}
-
-impl random::random::Host for Inert {
-    fn get_random_bytes(&mut self, length: u64) -> Result<Vec<u8>> {
-        self.random_bytes(length)
-    }
-
-    fn get_random_u64(&mut self) -> Result<u64> {
-        Ok(self.random_u64())
-    }
-}
-
-impl random::insecure::Host for Inert {
-    fn get_insecure_random_bytes(&mut self, length: u64) -> Result<Vec<u8>> {
-        self.random_bytes(length)
-    }
-
-    fn get_insecure_random_u64(&mut self) -> Result<u64> {
-        Ok(self.random_u64())
-    }
-}
-
-impl random::insecure_seed::Host for Inert {
-    fn insecure_seed(&mut self) -> Result<(u64, u64)> {
-        Ok((self.random_u64(), self.random_u64()))
-    }
-}
-
-impl cli::stdout::Host for Inert {
-    fn get_stdout(&mut self) -> Result<Resource<DynOutputStream>> {
-        self.stream()
-    }
-}
-
-impl cli::stderr::Host for Inert {
-    fn get_stderr(&mut self) -> Result<Resource<DynOutputStream>> {
-        self.stream()
     }
 }
 
