@@ -14,7 +14,16 @@ use wit_component::ComponentEncoder;
 /// Core modules, made components here. They import their own world alone.
 const PURE: (&str, &[&str]) = (
     "wasm32-unknown-unknown",
-    &["forbidden-path", "shell-command", "secret-redactor", "hello", "reception", "house-rules"],
+    &[
+        "forbidden-path",
+        "shell-command",
+        "secret-redactor",
+        "hello",
+        "reception",
+        "house-rules",
+        "patterns",
+        "patterns-initialised",
+    ],
 );
 /// Components as the linker leaves them, with the WASI imports that they use.
 const WASI: (&str, &[&str]) = ("wasm32-wasip2", &["files", "fetch", "hostile-client", "test-rail"]);

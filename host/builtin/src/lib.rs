@@ -68,6 +68,10 @@ pub mod testing {
     pub const HOSTILE_CLIENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hostile_client.wasm"));
     /// The guard that the README writes, signs and ships.
     pub const HOUSE_RULES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/house_rules.wasm"));
+    /// A guard that compiles its patterns in every call, and the same one initialised, which compiles them once.
+    pub const PATTERNS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns.wasm"));
+    /// See [`PATTERNS`].
+    pub const PATTERNS_INITIALISED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns_initialised.wasm"));
     /// A payment rail over plain HTTP.
     pub const RAIL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/test_rail.wasm"));
 }

@@ -12,10 +12,12 @@
 mod answer;
 mod bindings;
 mod cache;
+mod engines;
 mod error;
 mod files;
 mod guard;
 mod hook;
+mod initialised;
 mod inspect;
 mod limits;
 mod meter;
@@ -34,6 +36,8 @@ mod builtin_tests;
 #[cfg(test)]
 mod guard_tests;
 #[cfg(test)]
+mod initialised_tests;
+#[cfg(test)]
 mod rail_tests;
 #[cfg(test)]
 mod testing;
@@ -41,6 +45,7 @@ mod testing;
 mod testing_http;
 
 pub use cache::{CacheError, CompiledCache};
+pub use engines::Allocation;
 pub use error::LoadError;
 pub use files::{Access, FileGrant, GrantError};
 pub use guard::WasmGuard;
@@ -50,6 +55,6 @@ pub use limits::Limits;
 pub use outbound::{NetworkGrant, Outbound, Scheme, SecretGrant, SecretSource};
 pub use plugin::Plugin;
 pub use rail::WasmRail;
-pub use runtime::{Allocation, Runtime, RuntimeConfig, RuntimeError};
+pub use runtime::{Runtime, RuntimeConfig, RuntimeError};
 pub use server::effect::{Live, calls_tools, effect_class};
 pub use server::{Permissions, WasmToolServer};

@@ -30,6 +30,7 @@ use wasmtime::component::Linker;
 use self::state::{Plugged, ToolState};
 use self::task::Task;
 use crate::bindings::server::ToolServerPre;
+use crate::engines::Allocation;
 use crate::error::{LoadError, one_line};
 use crate::files::FileGrant;
 use crate::inspect::Kind;
@@ -38,7 +39,7 @@ use crate::outbound::{Grants, Outbound};
 use crate::places::{Place, Turnstile, no_place};
 use crate::plugin::{Plugin, check_world};
 use crate::run::Run;
-use crate::runtime::{Allocation, Compiled, Runtime};
+use crate::runtime::{Compiled, Runtime};
 
 /// What a tool server may reach. Nothing by default.
 #[derive(Debug, Default)]
