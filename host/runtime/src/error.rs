@@ -66,7 +66,7 @@ pub enum LoadError {
     #[error("its `init` cannot be run ahead of its calls: {0}")]
     Unfit(String),
     /// An initialised guard that would be too large after its `init`.
-    #[error("its `init` leaves behind {size} bytes; at most {limit} are accepted, as for the component itself")]
+    #[error("its `init` leaves behind {size} bytes; at most {limit} are accepted, as of the component itself")]
     Leaves {
         /// How much, at least.
         size: u64,

@@ -36,8 +36,6 @@ mod builtin_tests;
 #[cfg(test)]
 mod guard_tests;
 #[cfg(test)]
-mod initialised_tests;
-#[cfg(test)]
 mod rail_tests;
 #[cfg(test)]
 mod testing;

@@ -1,7 +1,5 @@
 //! Initialised guards: honest ones, hostile ones, and what the cache keeps of them.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use chio_host_builtin::testing::{PATTERNS, PATTERNS_INITIALISED};
@@ -11,13 +9,11 @@ use chio_host_kernel::facts::extract;
 use chio_host_kernel::ports::{Fault, Guard, GuardDecision, Stop};
 use serde_json::{Value, json};
 
-use crate::cache::{CompiledCache, EntryName};
 use crate::error::LoadError;
 use crate::guard::WasmGuard;
 use crate::limits::Limits;
 use crate::plugin::Plugin;
-use crate::runtime::{Runtime, RuntimeConfig};
-use crate::testing::{component, guard, limits, patient, plugin, runtime, snapshot};
+use crate::testing::{component, limits, patient, plugin, runtime, snapshot};
 
 /// A guard whose `init` and `check` run these, and answer with what stands at 512 and at 1024; zeros there are a yes.
 fn initialised(items: &str, init: &str, check: &str) -> Vec<u8> {
@@ -30,7 +26,7 @@ fn initialised(items: &str, init: &str, check: &str) -> Vec<u8> {
 }
 
 /// One that denies every call, with its configuration as the reason.
-fn echo() -> Vec<u8> {
+pub(super) fn echo() -> Vec<u8> {
     let init = "(i32.store8 (i32.const 1028) (i32.const 1)) \
                 (i32.store (i32.const 1032) (local.get 0)) (i32.store (i32.const 1036) (local.get 1))";
     initialised("", init, "")
@@ -61,7 +57,7 @@ async fn refused(bytes: &[u8], limits: Limits) -> LoadError {
     load(bytes, limits).await.err().expect("it is not loaded")
 }
 
-async fn reason(guard: &WasmGuard, call: &Snapshot) -> Result<Option<String>, Fault> {
+pub(super) async fn reason(guard: &WasmGuard, call: &Snapshot) -> Result<Option<String>, Fault> {
     guard.check(call, &[]).await.outcome.map(|verdict| match verdict.decision {
         GuardDecision::Deny(why) => Some(why),
         _ => None,
@@ -154,6 +150,9 @@ async fn an_init_that_ends_badly_refuses_the_load_and_says_how() {
         assert_eq!(fault.stop, stop, "{text}");
         assert!(text.starts_with("its `init` failed: ") && text.contains(says), "{text}");
     }
+    let none = refused(&initialised("", "", ""), Limits { instances: 0, ..limits() }).await.to_string();
+    assert_eq!(none, "its `instantiation` failed: instance limit of 0 reached");
+    load(&initialised("", "", ""), Limits { instances: 1, ..limits() }).await.unwrap();
     let start = initialised("(func $start (loop (br 0))) (start $start)", "", "");
     let error = refused(&start, limits()).await.to_string();
     assert_eq!(error, "its `instantiation` failed: fuel limit of 50000000 reached");
@@ -259,63 +258,6 @@ async fn it_has_no_configuration_to_ask_for() {
     );
 }
 
-fn cached(folder: &Path) -> (Arc<Runtime>, usize) {
-    let cache = CompiledCache::open(folder, [7; 32]).unwrap();
-    let entries = std::fs::read_dir(folder).unwrap().count();
-    (Runtime::new(RuntimeConfig { places: 1, cache: Some(cache) }).unwrap(), entries)
-}
-
-/// Loads it with the cache in this folder, and says what it answers.
-async fn answered(folder: &Path, bytes: &[u8], config: &Value, limits: Limits) -> Option<String> {
-    let (runtime, _) = cached(folder);
-    let guard = WasmGuard::load(&runtime, &Plugin { name: "test", bytes, config, limits }).await.unwrap();
-    reason(&guard, &snapshot()).await.unwrap()
-}
-
-#[tokio::test]
-async fn configurations_and_limits_never_share_code() {
-    let home = tempfile::tempdir().unwrap();
-    let folder = home.path().join("cache");
-    let bytes = echo();
-    let more = Limits { fuel: 60_000_000, ..limits() };
-    let cases = [
-        (Value::Null, limits(), "null", 1),
-        (json!({ "a": 1 }), limits(), r#"{"a":1}"#, 2),
-        (json!({ "a": 2 }), limits(), r#"{"a":2}"#, 3),
-        (json!({ "a": 1 }), limits(), r#"{"a":1}"#, 3),
-        // Found in the cache, it would be loaded although its `init` might have needed more.
-        (json!({ "a": 1 }), more, r#"{"a":1}"#, 4),
-    ];
-    for (config, limits, says, entries) in cases {
-        assert_eq!(answered(&folder, &bytes, &config, limits).await.as_deref(), Some(says));
-        assert_eq!(cached(&folder).1, entries, "{config}");
-    }
-}
-
-#[tokio::test]
-async fn an_entry_stands_in_for_init_and_a_damaged_one_does_not() {
-    let home = tempfile::tempdir().unwrap();
-    let folder = home.path().join("cache");
-    let bytes = echo();
-    let told = async || answered(&folder, &bytes, &json!({ "a": 1 }), limits()).await;
-    let (runtime, _) = cached(&folder);
-    let engines = &runtime.engines;
-    let digest = sha256_hex(&bytes);
-    let entry = EntryName::initialised(&digest, r#"{"a":1}"#, &limits(), engines.pooled.engine());
-    // Under its name and the host's key stands a guard that allows everything: what is found is what is run.
-    CompiledCache::open(&folder, [7; 32]).unwrap().put(&entry, &engines.compile(&guard("nop")).unwrap());
-    assert_eq!(told().await, None);
-    let planted = std::fs::read(folder.join(entry.to_string())).unwrap();
-    for damage in [&planted[..planted.len() / 2], b"", b"what is this"] {
-        std::fs::write(folder.join(entry.to_string()), damage).unwrap();
-        assert_eq!(told().await.as_deref(), Some(r#"{"a":1}"#));
-    }
-    // The component as it was shipped, compiled, is another entry.
-    let plain = EntryName::new(&digest, engines.pooled.engine());
-    assert!(!folder.join(plain.to_string()).exists());
-    assert_eq!(cached(&folder).1, 1);
-}
-
 /// Two loads leave the same bytes, whatever order the host does things in.
 #[tokio::test]
 async fn the_snapshot_is_a_function_of_component_and_configuration() {
@@ -323,7 +265,7 @@ async fn the_snapshot_is_a_function_of_component_and_configuration() {
     let take = async |config: &'static str| {
         let engines = runtime.engines.clone();
         let taken = tokio::task::spawn_blocking(move || {
-            crate::initialised::snapshot(&engines, PATTERNS_INITIALISED, &config.into(), &limits())
+            super::snapshot(&engines, PATTERNS_INITIALISED, &config.into(), &limits())
         });
         taken.await.unwrap().unwrap()
     };
