@@ -5,7 +5,7 @@ use wasmparser::{Encoding, Parser, Payload, Validator, WasmFeatures};
 
 use crate::error::LoadError;
 
-/// What an initialised guard may be made of: the second version of WebAssembly and what compilers add to it by themselves.
+/// What an initialised guard may be made of: all that leaves its state in numbers and in one kind of memory.
 const FEATURES: WasmFeatures = WasmFeatures::WASM2
     .union(WasmFeatures::TAIL_CALL)
     .union(WasmFeatures::EXTENDED_CONST)
@@ -14,8 +14,8 @@ const FEATURES: WasmFeatures = WasmFeatures::WASM2
     .union(WasmFeatures::COMPONENT_MODEL);
 /// The most mutable globals: each costs a function that reads it. Compilers make a handful.
 const MAX_GLOBALS: u32 = 1000;
-/// The most memories.
-pub(super) const MAX_MEMORIES: u32 = 8;
+/// The most memories. A pool's slot has one.
+const MAX_MEMORIES: u32 = 1;
 /// The export through which the library has the state read.
 const ACCESS: &str = "wasmtime:wizer/access";
 
@@ -58,7 +58,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), LoadError> {
     }
     for (what, has, most) in [("mutable globals", globals, MAX_GLOBALS), ("memories", memories, MAX_MEMORIES)] {
         if has > most {
-            return Err(unfit(&format!("it has {has} {what}; at most {most} are accepted")));
+            return Err(unfit(&format!("it has {has} {what}, and may have {most}")));
         }
     }
     Ok(())

@@ -10,18 +10,17 @@ use crate::plugin::PureState;
 use crate::runtime::PAGE;
 
 use super::at_most;
-use super::fit::MAX_MEMORIES;
 
 /// The most stretches of memory between zeros. They are listed before neighbours become one.
 const MAX_STRETCHES: u64 = 2 << 20;
-/// By how much a memory grows while it is read: a page, twice.
+/// By how much the memory grows while it is read: a page, twice.
 const READING: u64 = 2 * PAGE;
 
 /// Reads the state of an instance for the library, which knows no errors: after the first, everything is empty.
 pub(super) struct Reader {
     store: Store<PureState>,
     instance: Instance,
-    /// The most bytes other than zero in one memory.
+    /// The most bytes other than zero in its memory.
     most: u64,
     pub(super) refused: Option<LoadError>,
 }
@@ -29,7 +28,7 @@ pub(super) struct Reader {
 impl Reader {
     /// The guest has had its turn. What follows is the host's own, in a few instructions, and is under no limit of the guest's.
     pub(super) fn new(mut store: Store<PureState>, instance: Instance, most: u64) -> Result<Self, LoadError> {
-        store.data_mut().meter().spare(READING * u64::from(MAX_MEMORIES));
+        store.data_mut().meter().spare(READING);
         store.set_fuel(u64::MAX).map_err(|e| LoadError::Host(one_line(&e)))?;
         store.set_epoch_deadline(u64::MAX / 2);
         store.set_hostcall_fuel(usize::MAX);
@@ -57,7 +56,7 @@ impl Reader {
 fn unread(store: &mut Store<PureState>, error: &wasmtime::Error) -> LoadError {
     match (error.downcast_ref::<Trap>(), store.data_mut().meter().reached().which()) {
         (Some(Trap::UnreachableCodeReached), None) => LoadError::Unfit(
-            "a memory has reached its own maximum, and needs two pages (128 KiB) of room to be read".to_owned(),
+            "its memory has reached its own maximum, and needs two pages (128 KiB) of room to be read".to_owned(),
         ),
         _ => LoadError::Host(one_line(error)),
     }
