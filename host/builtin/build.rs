@@ -14,7 +14,17 @@ use wit_component::ComponentEncoder;
 /// Core modules, made components here. They import their own world alone.
 const PURE: (&str, &[&str]) = (
     "wasm32-unknown-unknown",
-    &["forbidden-path", "shell-command", "secret-redactor", "hello", "reception", "house-rules", "plain-types"],
+    &[
+        "forbidden-path",
+        "shell-command",
+        "secret-redactor",
+        "hello",
+        "reception",
+        "house-rules",
+        "plain-types",
+        "patterns",
+        "patterns-initialised",
+    ],
 );
 /// Components as the linker leaves them, with the WASI imports that they use.
 const WASI: (&str, &[&str]) =

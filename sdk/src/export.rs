@@ -22,8 +22,8 @@ macro_rules! guard {
 
 /// Makes a pair of functions a guard that is told its configuration once, when it is loaded:
 /// `fn(&str) -> Result<S, String>` and `fn(&S, &Call) -> Result<Verdict, String>`. The host keeps a snapshot of the
-/// component after the first, so what it compiles costs nothing in a call. Such a guard does not call
-/// [`config`](crate::config()): its world has no such import.
+/// component after the first, so what it compiles costs nothing in a call. `S` stands in a static, so it is `Send` and
+/// `Sync`. Such a guard does not call [`config`](crate::config()): its world has no such import.
 #[macro_export]
 macro_rules! initialised_guard {
     ($init:path, $check:path, $state:ty) => {
@@ -32,6 +32,11 @@ macro_rules! initialised_guard {
             fn(&str) -> ::core::result::Result<$state, ::std::string::String>,
             fn(&$state, &$crate::Call) -> ::core::result::Result<$crate::Verdict, ::std::string::String>,
         ) = ($init, $check);
+        #[cfg(not(target_arch = "wasm32"))]
+        const _: () = {
+            const fn stands_in_a_static<T: ::core::marker::Send + ::core::marker::Sync>() {}
+            stands_in_a_static::<$state>();
+        };
         #[cfg(target_arch = "wasm32")]
         const _: () = {
             static STATE: ::std::sync::OnceLock<$state> = ::std::sync::OnceLock::new();

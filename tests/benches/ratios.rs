@@ -31,6 +31,7 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("tokio starts").block_on(async {
         guards(effort).await;
+        initialised(effort).await;
         mediated(effort).await;
         durable(effort).await;
     });
@@ -96,6 +97,49 @@ async fn guards(effort: Effort) {
             compare(effort, || guard.check(&call, none), async || sign_and_verify(&pair, &[7; 1024])).await;
         say(&format!("guard evaluation ({name}) / Ed25519 sign + strict verify"), ratio(full, crypto));
     }
+}
+
+/// Patterns as a policy would give them to a guard.
+const PATTERNS: [&str; 12] = [
+    r"AKIA[0-9A-Z]{16}",
+    r"gh[pousr]_[A-Za-z0-9]{36,}",
+    r"xox[abprs]-[A-Za-z0-9-]{10,}",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+    r"eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
+    r"(?i)(password|passwd|pwd)\s*[:=]\s*\S{6,}",
+    r"(?i)authorization:\s*(bearer|basic)\s+\S+",
+    r"\b\d{4}[ -]?\d{4}[ -]?\d{4}[ -]?\d{4}\b",
+    r"(?i)\brm\s+(-[a-z]+\s+)*(/|~|\$HOME)(\s|$)",
+    r"(?i)curl\s+[^|]*\|\s*(ba|z|da)?sh\b",
+    r"(?i)\b(drop|truncate)\s+(table|database)\b",
+    r"(^|/)\.(ssh|aws|gnupg|kube)(/|$)",
+];
+
+/// One guard that compiles its patterns in every call, and the same one that did so when it was loaded.
+async fn initialised(effort: Effort) {
+    let runtime = Runtime::new(RuntimeConfig { places: 8, cache: None }).expect("the engine starts");
+    let config = json!({ "deny": PATTERNS });
+    let load = async |name: &str, bytes: &[u8]| {
+        let plugin = Plugin { name, bytes, config: &config, limits: Limits::GUARD };
+        let start = Instant::now();
+        let guard = WasmGuard::load(&runtime, &plugin).await.expect("it loads");
+        (guard, start.elapsed())
+    };
+    let (initialised, longer) = load("initialised", chio_host_builtin::testing::PATTERNS_INITIALISED).await;
+    let (plain, shorter) = load("plain", chio_host_builtin::testing::PATTERNS).await;
+    let call = snapshot();
+    let none: &[CounterView] = &[];
+    let (once, anew) = compare(effort, || initialised.check(&call, none), || plain.check(&call, none)).await;
+    say("guard with 12 patterns, preinitialised / plain", ratio(once, anew));
+    say("loading it (nothing cached), preinitialised / plain", ratio(longer, shorter));
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    println!(
+        "    milliseconds: {:.3} and {:.3} a call, {:.0} and {:.0} to load",
+        ms(once),
+        ms(anew),
+        ms(longer),
+        ms(shorter)
+    );
 }
 
 fn snapshot() -> Snapshot {

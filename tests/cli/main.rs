@@ -11,6 +11,7 @@ mod control;
 mod delegation;
 mod demo;
 mod full_check;
+mod initialised;
 mod inspecting;
 #[cfg(target_os = "linux")]
 mod killed;

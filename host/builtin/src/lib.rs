@@ -74,6 +74,10 @@ pub mod testing {
     pub const PLAIN_FETCH: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plain_fetch.wasm"));
     /// The example that was not written for this host.
     pub const NOTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/notes.wasm"));
+    /// A guard that compiles its patterns in every call, and the same one initialised, which compiles them once.
+    pub const PATTERNS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns.wasm"));
+    /// See [`PATTERNS`].
+    pub const PATTERNS_INITIALISED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns_initialised.wasm"));
     /// A payment rail over plain HTTP.
     pub const RAIL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/test_rail.wasm"));
 }

@@ -11,11 +11,14 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use chio_host_kernel::canonical::{self, sha256_hex};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 use wasmtime::Engine;
 use zeroize::Zeroizing;
+
+use crate::limits::Limits;
 
 const DOMAIN: &[u8] = b"chio.compiled.v1\0";
 const MAC_BYTES: usize = 32;
@@ -171,6 +174,16 @@ impl EntryName {
         let mut hasher = Sha256Hasher(Sha256::new());
         engine.precompile_compatibility_hash().hash(&mut hasher);
         Self(format!("{digest}-{}.cwasm", hex::encode(hasher.0.finalize())))
+    }
+}
+
+impl EntryName {
+    /// The same component as its `init` left it: told this configuration, under these limits, within which it may not have
+    /// come to its end.
+    pub(crate) fn initialised(digest: &str, config: &str, limits: &Limits, engine: &Engine) -> Self {
+        let told = serde_json::json!({ "config": sha256_hex(config.as_bytes()), "limits": limits });
+        let told = sha256_hex(canonical::to_string(&told).as_bytes());
+        Self(format!("{told}-{}", Self::new(digest, engine)))
     }
 }
 

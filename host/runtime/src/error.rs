@@ -62,6 +62,17 @@ pub enum LoadError {
         /// What stopped it.
         fault: Fault,
     },
+    /// An initialised guard of which no snapshot can be taken.
+    #[error("its `init` cannot be run ahead of its calls: {0}")]
+    Unfit(String),
+    /// An initialised guard that would be too large after its `init`.
+    #[error("its `init` leaves behind {size} bytes; at most {limit} are accepted, as of the component itself")]
+    Leaves {
+        /// How much, at least.
+        size: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// A tool server whose tools no client could use, as it describes them or as its types do.
     #[error("its description is not usable: {0}")]
     Description(String),

@@ -6,19 +6,19 @@ use chio_host_kernel::call::Snapshot;
 use chio_host_kernel::operation::{Component, Role};
 use chio_host_kernel::ports::{BoxFuture, CounterView, Fault, Guard, GuardDecision, Ran, Reservation, Verdict};
 use tokio::time::{Instant, timeout};
-use wasmtime::Store;
-use wasmtime::component::{ComponentExportIndex, Instance, InstancePre};
+use wasmtime::component::InstancePre;
 
 use crate::answer;
 use crate::bindings::guard::GuardIndices;
 use crate::bindings::guard::exports::chio::plugin::guarding as wit;
+use crate::engines::Allocation;
 use crate::error::{LoadError, one_line};
 use crate::inert::HasInert;
 use crate::inspect::Kind;
 use crate::places::no_place;
 use crate::plugin::{Plugin, Pure, PureState};
 use crate::run::{Failure, Run};
-use crate::runtime::{Allocation, Runtime};
+use crate::runtime::Runtime;
 use crate::snapshot;
 
 /// The most reservations of one verdict.
@@ -29,12 +29,11 @@ const MAX_SECRETS: usize = 64;
 /// A guard in the sandbox.
 ///
 /// Every call has an instance of its own, so nothing carries over, and a verdict is a function of the component, its
-/// configuration and the call. An initialised guard is told its configuration in each of them.
+/// configuration and the call. An initialised guard's begins where its `init` ended when it was loaded.
 pub struct WasmGuard {
     pure: Pure,
     pre: InstancePre<PureState>,
     indices: GuardIndices,
-    init: Option<ComponentExportIndex>,
 }
 
 impl WasmGuard {
@@ -47,11 +46,7 @@ impl WasmGuard {
         let wanted = [Kind::Guard, Kind::InitialisedGuard];
         let (pure, linked) = Pure::load(runtime, plugin, Role::Guard, &wanted).await?;
         let indices = GuardIndices::new(&linked).map_err(|e| LoadError::Types(pure.kind, one_line(&e)))?;
-        let init = match pure.kind {
-            Kind::InitialisedGuard => linked.component().get_export_index(None, "init"),
-            _ => None,
-        };
-        let guard = Self { pure, pre: linked, indices, init };
+        let guard = Self { pure, pre: linked, indices };
         guard.try_out().await?;
         Ok(guard)
     }
@@ -62,33 +57,21 @@ impl WasmGuard {
         self.pure.allocation
     }
 
-    /// A guard that cannot even start, or refuses its configuration, is refused now and not at the first call.
+    /// A guard that cannot even start is refused now and not at the first call.
     async fn try_out(&self) -> Result<(), LoadError> {
-        let function = if self.init.is_some() { "init" } else { "instantiation" };
         let run = self.run();
         let outcome = match run.store(self.pure.places.engine(), self.pure.state()) {
             Err(fault) => Err(fault),
             Ok(mut store) => {
-                let ended = timeout(run.deadline, self.start(&mut store)).await;
-                run.ended(&mut store, ended).outcome.and_then(|started| started.map(|_| ()))
+                let ended = timeout(run.deadline, self.pre.instantiate_async(&mut store)).await;
+                run.ended(&mut store, ended.map(|started| started.map_err(Failure::Start))).outcome.map(|_| ())
             }
         };
-        outcome.map_err(|fault| LoadError::Ran { function, fault })
+        outcome.map_err(|fault| LoadError::Ran { function: "instantiation", fault })
     }
 
     fn run(&self) -> Run<'_> {
         Run { limits: &self.pure.limits, deadline: self.pure.limits.deadline }
-    }
-
-    /// A fresh instance, told its configuration if its world wants that.
-    async fn start(&self, store: &mut Store<PureState>) -> Result<Result<Instance, Fault>, Failure> {
-        let instance = self.pre.instantiate_async(&mut *store).await.map_err(Failure::Start)?;
-        let Some(init) = &self.init else { return Ok(Ok(instance)) };
-        let init =
-            instance.get_typed_func::<(&str,), (Result<(), String>,)>(&mut *store, init).map_err(Failure::Start)?;
-        let config = self.pure.config.clone();
-        let (told,) = init.call_async(&mut *store, (&config,)).await.map_err(Failure::Call)?;
-        Ok(told.map(|()| instance).map_err(|why| answer::error(&why)))
     }
 
     async fn judge(&self, call: &Snapshot, counters: &[CounterView]) -> Ran<Verdict> {
@@ -106,20 +89,14 @@ impl WasmGuard {
         let counters = snapshot::counters(counters);
         let call = snapshot::snapshot(call, &facts, &counters);
         let ended = timeout(run.deadline, async {
-            let instance = match self.start(&mut store).await? {
-                Ok(instance) => instance,
-                Err(fault) => return Ok(Err(fault)),
-            };
             store.data_mut().inert().set_time(time);
+            let instance = self.pre.instantiate_async(&mut store).await.map_err(Failure::Start)?;
             let guard = self.indices.load(&mut store, &instance).map_err(Failure::Start)?;
-            guard.chio_plugin_guarding().call_check(&mut store, call).await.map(Ok).map_err(Failure::Call)
+            guard.chio_plugin_guarding().call_check(&mut store, call).await.map_err(Failure::Call)
         });
         let ended = ended.await;
         let Ran { outcome, fuel } = run.ended(&mut store, ended);
-        let outcome = outcome
-            .and_then(|started| started)
-            .and_then(|answered| answered.map_err(|why| answer::error(&why)))
-            .and_then(verdict);
+        let outcome = outcome.and_then(|answered| answered.map_err(|why| answer::error(&why))).and_then(verdict);
         Ran { outcome, fuel }
     }
 }

@@ -7,7 +7,7 @@ use chio_host_kernel::ports::{Fault, Guard, GuardDecision, Ran, Stop, Verdict};
 use crate::error::LoadError;
 use crate::guard::WasmGuard;
 use crate::limits::Limits;
-use crate::testing::{component, guard, guard_with, limits, plugin, runtime, snapshot, tool};
+use crate::testing::{guard, guard_with, limits, plugin, runtime, snapshot, tool};
 
 async fn load(bytes: &[u8], limits: Limits) -> Result<WasmGuard, LoadError> {
     WasmGuard::load(&runtime(), &plugin(bytes, limits)).await
@@ -179,29 +179,6 @@ async fn a_guard_sees_its_configuration() {
     let guard = WasmGuard::load(&runtime(), &plugin).await.unwrap();
     let verdict = guard.check(&snapshot(), &[]).await.outcome.unwrap();
     assert_eq!(verdict.decision, GuardDecision::Deny(r#"{"a":[true],"b":1}"#.to_owned()));
-}
-
-/// Its verdict depends on what `init` left behind, in each instance anew.
-#[tokio::test]
-async fn an_initialised_guard_is_told_its_configuration_before_each_call() {
-    let body = |refuse: u32| {
-        format!(
-            r#"(func (export "init") (param i32 i32) (result i32)
-                (if (i32.load (i32.const 0)) (then unreachable))
-                (i32.store (i32.const 0) (i32.const 1))
-                (i32.store8 (i32.const 512) (i32.const {refuse}))
-                (i32.store (i32.const 516) (local.get 0)) (i32.store (i32.const 520) (local.get 1))
-                (i32.const 512))
-            (func (export "chio:plugin/guarding@0.1.0#check") (param i32) (result i32)
-                (i32.store8 (i32.const 1024) (i32.eqz (i32.load (i32.const 0)))) (i32.const 1024))"#
-        )
-    };
-    let guard = load(&component("initialised-guard", "", &body(0)), limits()).await.unwrap();
-    for _ in 0..2 {
-        guard.check(&snapshot(), &[]).await.outcome.unwrap();
-    }
-    let error = load(&component("initialised-guard", "", &body(1)), limits()).await.err().unwrap();
-    assert_eq!(error.to_string(), "its `init` failed: null");
 }
 
 #[tokio::test]

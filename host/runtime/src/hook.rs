@@ -8,13 +8,14 @@ use tokio::time::{Instant, timeout};
 use crate::answer;
 use crate::bindings::hook::OutputHookPre;
 use crate::bindings::hook::exports::chio::plugin::inspecting as wit;
+use crate::engines::Allocation;
 use crate::error::{LoadError, one_line};
 use crate::inert::HasInert;
 use crate::inspect::Kind;
 use crate::places::no_place;
 use crate::plugin::{Plugin, Pure, PureState};
 use crate::run::{Failure, Run};
-use crate::runtime::{Allocation, Runtime};
+use crate::runtime::Runtime;
 use crate::snapshot;
 
 /// The most kinds of removals of one redaction.

@@ -71,6 +71,11 @@ impl Meter {
         }
     }
 
+    /// Adds to what memory may still grow by, for what the host itself does in the store.
+    pub(crate) fn spare(&mut self, bytes: u64) {
+        self.memory_left = self.memory_left.saturating_add(size(bytes));
+    }
+
     pub(crate) fn reached(&self) -> &Reached {
         &self.reached
     }

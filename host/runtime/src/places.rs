@@ -106,7 +106,7 @@ mod tests {
     async fn a_place_is_waited_for_until_the_deadline_and_no_longer() {
         let runtime = runtime();
         let limits = Limits { concurrency: 1, ..Limits::GUARD };
-        let turnstile = Turnstile::new(&limits, &runtime.pooled);
+        let turnstile = Turnstile::new(&limits, &runtime.engines.pooled);
         let place = turnstile.enter(Instant::now(), 0).await.unwrap();
         assert!(turnstile.enter(Instant::now(), 0).await.is_none());
         let waiting = turnstile.enter(Instant::now() + Duration::from_mins(1), 0);
@@ -120,7 +120,7 @@ mod tests {
     #[tokio::test]
     async fn places_are_shared_by_all_plugins() {
         let runtime = runtime();
-        let turnstiles = [(); 3].map(|()| Turnstile::new(&Limits::GUARD, &runtime.pooled));
+        let turnstiles = [(); 3].map(|()| Turnstile::new(&Limits::GUARD, &runtime.engines.pooled));
         let mut places = Vec::new();
         for turnstile in turnstiles.iter().cycle().take(4) {
             places.push(turnstile.enter(Instant::now(), 0).await.unwrap());

@@ -9,13 +9,14 @@ use serde_json::Value;
 use wasmtime::component::{HasSelf, InstancePre, Linker};
 
 use crate::bindings::guard::chio::plugin::configuration;
+use crate::engines::Allocation;
 use crate::error::{LoadError, one_line};
 use crate::inert::{self, HasInert, Inert};
 use crate::inspect::{Inspection, Kind, is_interface};
 use crate::limits::Limits;
 use crate::meter::{Meter, Metered};
 use crate::places::{Places, Turnstile};
-use crate::runtime::{Allocation, Compiled, Runtime};
+use crate::runtime::{Compiled, Runtime, read};
 
 /// What every plugin is loaded from.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +61,13 @@ pub(crate) struct PureState {
     config: Arc<str>,
 }
 
+impl PureState {
+    pub(crate) fn new(limits: &Limits, config: Arc<str>) -> Self {
+        let meter = Meter::new(limits);
+        Self { inert: Inert::new(limits, &meter), meter, config }
+    }
+}
+
 impl Metered for PureState {
     fn meter(&mut self) -> &mut Meter {
         &mut self.meter
@@ -86,11 +94,17 @@ impl Pure {
         role: Role,
         wanted: &[Kind],
     ) -> Result<(Self, InstancePre<PureState>), LoadError> {
-        let Compiled { component, inspection, places, allocation } =
-            runtime.compile(plugin.bytes, &plugin.limits).await?;
+        let inspection = read(plugin.bytes, &plugin.limits)?;
         check_world(&inspection, wanted)?;
         check_imports(&inspection)?;
-        let kind = inspection.kind;
+        let (kind, config) = (inspection.kind, plugin.configuration());
+        let compiled = match kind {
+            Kind::InitialisedGuard => {
+                runtime.compile_initialised(plugin.bytes, inspection, &plugin.limits, &config).await?
+            }
+            _ => runtime.compile_read(plugin.bytes, inspection, &plugin.limits).await?,
+        };
+        let Compiled { component, inspection, places, allocation } = compiled;
         let types = |e: wasmtime::Error| LoadError::Types(kind, one_line(&e));
         let mut linker = Linker::new(places.engine());
         configuration::add_to_linker::<PureState, HasSelf<PureState>>(&mut linker, |state| state).map_err(types)?;
@@ -100,7 +114,7 @@ impl Pure {
         let ready = linker.instantiate_pre(&component).map_err(types)?;
         let pure = Self {
             component: plugin.component(role, &inspection),
-            config: plugin.configuration(),
+            config,
             limits: plugin.limits,
             turnstile: Turnstile::new(&plugin.limits, &places),
             places,
@@ -112,8 +126,7 @@ impl Pure {
 
     /// The state of a fresh store.
     pub(crate) fn state(&self) -> PureState {
-        let meter = Meter::new(&self.limits);
-        PureState { inert: Inert::new(&self.limits, &meter), meter, config: self.config.clone() }
+        PureState::new(&self.limits, self.config.clone())
     }
 }
 
@@ -129,15 +142,20 @@ pub(crate) fn check_world(inspection: &Inspection, wanted: &[Kind]) -> Result<()
     Err(LoadError::World { wanted: wanted.first().copied().unwrap_or(Kind::Unknown), found: inspection.kind, exports })
 }
 
-/// Guards and hooks see their configuration and the shared types. A WASI that leads nowhere shows them nothing more.
+/// Guards and hooks see their configuration and the shared types. A WASI that leads nowhere shows them nothing more. An
+/// initialised guard is told its configuration, and imports nothing but types.
 pub(crate) fn check_imports(inspection: &Inspection) -> Result<(), LoadError> {
-    let is_own = |name: &str| ["configuration", "types", "call"].iter().any(|i| is_interface(name, i));
-    let is_pure = |name: &str| is_own(name) || inert::is_inert(name);
-    match inspection.imports.iter().find(|name| !is_pure(name)) {
-        None => Ok(()),
-        Some(import) => Err(LoadError::Import {
-            import: import.clone(),
-            why: "guards and hooks do not have: they see their configuration and the call, and nothing else",
-        }),
-    }
+    let told = inspection.kind == Kind::InitialisedGuard;
+    let is_configuration = |name: &str| is_interface(name, "configuration");
+    let is_pure = |name: &str| {
+        ["types", "call"].iter().any(|i| is_interface(name, i))
+            || (!told && (is_configuration(name) || inert::is_inert(name)))
+    };
+    let Some(import) = inspection.imports.iter().find(|name| !is_pure(name)) else { return Ok(()) };
+    let why = if is_configuration(import) {
+        "an initialised guard does not have: its configuration is what its `init` is called with"
+    } else {
+        "guards and hooks do not have: they see their configuration and the call, and nothing else"
+    };
+    Err(LoadError::Import { import: import.clone(), why })
 }

@@ -1,31 +1,20 @@
-//! The engines, and what all plugins share: the cache of compiled code, the ticker, the places to run in.
+//! What all plugins share: the engines, and the cache of compiled code.
 
 use std::sync::Arc;
 
+use chio_host_kernel::canonical::printable;
 use wasmtime::component::Component;
-use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use crate::cache::{CompiledCache, EntryName};
+use crate::engines::{Allocation, Engines};
 use crate::error::{LoadError, one_line};
+use crate::initialised;
 use crate::inspect::{Inspection, inspect};
 use crate::limits::Limits;
-use crate::places::{Places, in_all};
-use crate::ticker::Ticker;
+use crate::places::Places;
 
-/// How much memory each place of the pool keeps for the next run, in bytes: all that an ordinary guest dirties.
-const KEPT_MEMORY: usize = 2 << 20;
-/// Elements of each table of the pool.
-const POOL_TABLE_ELEMENTS: usize = 20_000;
-/// Core instances and tables of one component in the pool. A componentised module has three or four of the first and two
-/// of the second.
-const POOL_CORE_INSTANCES: u32 = 16;
-const POOL_TABLES: u32 = 4;
-/// Places beyond those that are handed out: a run gives its permit back a little before its memory.
-const HEADROOM: u32 = 8;
 /// Bytes of a WebAssembly page.
-const PAGE: u64 = 64 << 10;
-/// Runs at the same time in the engine without a pool.
-const ON_DEMAND_PLACES: u32 = 16;
+pub(crate) const PAGE: u64 = 64 << 10;
 
 /// How a runtime is made.
 #[derive(Debug)]
@@ -51,18 +40,8 @@ pub struct RuntimeError(String);
 /// The sandbox: owns the engines that all plugins of a host run in.
 #[derive(Debug)]
 pub struct Runtime {
-    pub(crate) pooled: Places,
-    on_demand: Places,
+    pub(crate) engines: Engines,
     cache: Option<Arc<CompiledCache>>,
-}
-
-/// Where a plugin's runs get their memory from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Allocation {
-    /// From a pool of warm slots.
-    Pooled,
-    /// From the system, each time: the component is too large for a slot. About five times as slow.
-    OnDemand,
 }
 
 /// A component that was read, checked and compiled.
@@ -80,112 +59,91 @@ impl Runtime {
     /// # Errors
     /// A machine without the memory, addresses or threads for it.
     pub fn new(config: RuntimeConfig) -> Result<Arc<Self>, RuntimeError> {
-        let engine = |allocation| {
-            let mut settings = settings();
-            settings.allocation_strategy(allocation);
-            Engine::new(&settings).map_err(|e| RuntimeError(one_line(&e)))
-        };
-        let pooled = engine(InstanceAllocationStrategy::Pooling(pool(config.places)))?;
-        let on_demand = engine(InstanceAllocationStrategy::OnDemand)?;
-        let ticker = Ticker::start(&[&pooled, &on_demand]).map(Arc::new).map_err(|e| RuntimeError(e.to_string()))?;
-        let places = |engine, places| Places::new(engine, places, ticker.clone());
-        Ok(Arc::new(Self {
-            pooled: places(pooled, config.places),
-            on_demand: places(on_demand, ON_DEMAND_PLACES),
-            cache: config.cache.map(Arc::new),
-        }))
+        let engines = Engines::start(config.places).map_err(RuntimeError)?;
+        Ok(Arc::new(Self { engines, cache: config.cache.map(Arc::new) }))
     }
 
     /// Reads, checks and compiles a component, or finds it compiled.
     pub(crate) async fn compile(&self, bytes: &[u8], limits: &Limits) -> Result<Compiled, LoadError> {
-        let bytes_in_all = bytes.len() as u64;
-        if bytes_in_all > limits.component_bytes {
-            return Err(LoadError::TooLarge { size: bytes_in_all, limit: limits.component_bytes });
-        }
-        let inspection = inspect(bytes)?;
-        let entry = EntryName::new(&inspection.digest, self.pooled.engine());
-        let cached = self.cache.as_ref().and_then(|cache| cache.get(&entry)).and_then(|code| self.load(&code).ok());
-        let (component, allocation) = match cached {
+        self.compile_read(bytes, read(bytes, limits)?, limits).await
+    }
+
+    /// Compiles a component that was read, or finds it compiled.
+    pub(crate) async fn compile_read(
+        &self,
+        bytes: &[u8],
+        inspection: Inspection,
+        limits: &Limits,
+    ) -> Result<Compiled, LoadError> {
+        let entry = EntryName::new(&inspection.digest, self.engines.pooled.engine());
+        let bytes = bytes.to_vec();
+        self.obtain(inspection, limits, &entry, move |engines| engines.compile(&bytes)).await
+    }
+
+    /// Compiles an initialised guard that was read, as its `init` leaves it with this configuration, or finds that compiled.
+    pub(crate) async fn compile_initialised(
+        &self,
+        bytes: &[u8],
+        inspection: Inspection,
+        limits: &Limits,
+        config: &Arc<str>,
+    ) -> Result<Compiled, LoadError> {
+        let entry = EntryName::initialised(&inspection.digest, config, limits, self.engines.pooled.engine());
+        let (bytes, config, limits_of_init) = (bytes.to_vec(), config.clone(), *limits);
+        let make = move |engines: &Engines| {
+            let initialised = initialised::snapshot(engines, &bytes, &config, &limits_of_init)?;
+            engines.compile(&initialised)
+        };
+        self.obtain(inspection, limits, &entry, make).await
+    }
+
+    /// Finds compiled code, or makes it.
+    async fn obtain(
+        &self,
+        inspection: Inspection,
+        limits: &Limits,
+        entry: &EntryName,
+        make: impl FnOnce(&Engines) -> Result<Vec<u8>, LoadError> + Send + 'static,
+    ) -> Result<Compiled, LoadError> {
+        let cached = self.cache.as_ref().and_then(|cache| cache.get(entry));
+        let (component, allocation) = match cached.and_then(|code| self.engines.load(&code).ok()) {
             Some(loaded) => loaded,
-            None => self.compile_anew(bytes, &entry).await?,
+            None => self.make(entry, make).await?,
         };
         check_needs(&component, limits)?;
-        let places = match allocation {
-            Allocation::Pooled => self.pooled.clone(),
-            Allocation::OnDemand => self.on_demand.clone(),
-        };
+        let places = self.engines.places(allocation).clone();
         Ok(Compiled { component, inspection, places, allocation })
     }
 
-    async fn compile_anew(&self, bytes: &[u8], entry: &EntryName) -> Result<(Component, Allocation), LoadError> {
-        let (engine, bytes) = (self.pooled.engine().clone(), bytes.to_vec());
-        // Seconds of computing for a large component; the other tasks of this thread must not wait for it.
-        let code = tokio::task::spawn_blocking(move || engine.precompile_component(&bytes))
+    async fn make(
+        &self,
+        entry: &EntryName,
+        make: impl FnOnce(&Engines) -> Result<Vec<u8>, LoadError> + Send + 'static,
+    ) -> Result<(Component, Allocation), LoadError> {
+        let engines = self.engines.clone();
+        // The other tasks of this thread must not wait for a compiler.
+        let code = tokio::task::spawn_blocking(move || make(&engines))
             .await
-            .map_err(|e| LoadError::Host(e.to_string()))?
-            .map_err(|e| LoadError::Compile(one_line(&e)))?;
-        let loaded = self.load(&code).map_err(|e| LoadError::Host(one_line(&e)))?;
+            .map_err(|e| LoadError::Host(printable(&e.to_string(), 512)))??;
+        let loaded = self.engines.load(&code).map_err(|e| LoadError::Host(one_line(&e)))?;
         if let Some(cache) = &self.cache {
             cache.put(entry, &code);
         }
         Ok(loaded)
     }
+}
 
-    /// Loads compiled code into the pool, or beside it where a slot is too small.
-    fn load(&self, code: &[u8]) -> wasmtime::Result<(Component, Allocation)> {
-        match deserialise(self.pooled.engine(), code) {
-            Ok(component) => Ok((component, Allocation::Pooled)),
-            Err(error) => {
-                let component = deserialise(self.on_demand.engine(), code)?;
-                tracing::info!(reason = one_line(&error), "a component does not fit into the pool and runs beside it");
-                Ok((component, Allocation::OnDemand))
-            }
-        }
+/// Reads what a component is. One that is larger than it may be is not looked at.
+pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Inspection, LoadError> {
+    let size = bytes.len() as u64;
+    if size > limits.component_bytes {
+        return Err(LoadError::TooLarge { size, limit: limits.component_bytes });
     }
-}
-
-/// What both engines have in common. Everything here decides what a guest computes, how it is stopped, or both.
-fn settings() -> Config {
-    let mut config = Config::new();
-    config
-        .consume_fuel(true)
-        .epoch_interruption(true)
-        // The machinery of asynchronous components, which nobody here uses, doubles the cost of a call.
-        .concurrency_support(false)
-        // A verdict is a function of (component, configuration, call), on every machine: the bits of a NaN too.
-        .cranelift_nan_canonicalization(true)
-        .relaxed_simd_deterministic(true);
-    config
-}
-
-fn pool(places: u32) -> PoolingAllocationConfig {
-    let slots = in_all(places).saturating_add(HEADROOM);
-    let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(slots)
-        .total_core_instances(slots.saturating_mul(POOL_CORE_INSTANCES))
-        .max_core_instances_per_component(POOL_CORE_INSTANCES)
-        .total_memories(slots)
-        .max_memories_per_component(1)
-        .total_tables(slots.saturating_mul(POOL_TABLES))
-        .max_tables_per_component(POOL_TABLES)
-        .table_elements(POOL_TABLE_ELEMENTS)
-        .total_stacks(slots)
-        .max_unused_warm_slots(places)
-        .linear_memory_keep_resident(KEPT_MEMORY)
-        .table_keep_resident(POOL_TABLE_ELEMENTS * size_of::<usize>())
-        .pagemap_scan(Enabled::Auto);
-    pool
-}
-
-#[allow(unsafe_code, reason = "wasmtime has no other way to load code that was compiled before")]
-fn deserialise(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
-    // SAFETY: the code must be what `precompile_component` returned, unmodified. It comes from the call before, or from an
-    // entry of the cache whose MAC was checked on these very bytes, under a key that only this host has.
-    unsafe { Component::deserialize(engine, code) }
+    inspect(bytes)
 }
 
 /// Refuses at load what could never start.
-fn check_needs(component: &Component, limits: &Limits) -> Result<(), LoadError> {
+pub(crate) fn check_needs(component: &Component, limits: &Limits) -> Result<(), LoadError> {
     let Some(resources) = component.resources_required() else {
         return Err(LoadError::Compile("it imports core modules, which the host does not offer".to_owned()));
     };
@@ -227,7 +185,10 @@ mod tests {
         for damage in [&whole[..whole.len() / 2], &b""[..], &b"what is this"[..]] {
             std::fs::remove_file(entry()).unwrap();
             std::fs::write(
-                folder.join(format!("{}", EntryName::new(&inspect(&bytes).unwrap().digest, runtime().pooled.engine()))),
+                folder.join(format!(
+                    "{}",
+                    EntryName::new(&inspect(&bytes).unwrap().digest, runtime().engines.pooled.engine())
+                )),
                 damage,
             )
             .unwrap();
@@ -263,13 +224,13 @@ mod tests {
     fn both_engines_read_the_same_code() {
         let runtime = Runtime::new(RuntimeConfig { places: 1, cache: None }).unwrap();
         let name = |places: &Places| format!("{:?}", EntryName::new("d", places.engine()));
-        assert_eq!(name(&runtime.pooled), name(&runtime.on_demand));
+        assert_eq!(name(&runtime.engines.pooled), name(runtime.engines.places(Allocation::OnDemand)));
     }
 
     #[test]
     fn the_ticker_ends_with_the_runtime() {
         let runtime = Runtime::new(RuntimeConfig { places: 1, cache: None }).unwrap();
-        let engine = runtime.pooled.engine().weak();
+        let engine = runtime.engines.pooled.engine().weak();
         drop(runtime);
         assert!(engine.upgrade().is_none());
     }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use chio_host_kernel::call::Snapshot;
 use chio_host_kernel::ports::{Fault, Guard, GuardDecision, Ran, Stop, Verdict};
 
+use crate::engines::Allocation;
 use crate::error::LoadError;
 use crate::guard::WasmGuard;
 use crate::inspect::{Kind, inspect};
 use crate::limits::Limits;
-use crate::runtime::Allocation;
 use crate::testing::{component, limits, plugin, runtime, snapshot};
 
 const ENVIRONMENT: &str = r#"

@@ -36,6 +36,7 @@ use self::state::{Plugged, ToolState};
 use self::task::{Enter, Task};
 use crate::answer;
 use crate::bindings::server::ToolServerPre;
+use crate::engines::Allocation;
 use crate::error::{LoadError, one_line};
 use crate::files::FileGrant;
 use crate::inspect::Kind;
@@ -45,7 +46,7 @@ use crate::places::{Place, Turnstile, no_place};
 use crate::plain::{Functions, plain_functions};
 use crate::plugin::{Plugin, check_world};
 use crate::run::Run;
-use crate::runtime::{Allocation, Compiled, Runtime};
+use crate::runtime::{Compiled, Runtime};
 
 /// What a tool server may reach. Nothing by default.
 #[derive(Debug, Default)]
