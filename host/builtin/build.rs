@@ -17,7 +17,7 @@ const PURE: (&str, &[&str]) = (
     &["forbidden-path", "shell-command", "secret-redactor", "hello", "reception", "house-rules"],
 );
 /// Components as the linker leaves them, with the WASI imports that they use.
-const WASI: (&str, &[&str]) = ("wasm32-wasip2", &["files", "fetch", "hostile-client", "test-rail"]);
+const WASI: (&str, &[&str]) = ("wasm32-wasip2", &["files", "fetch", "hostile-client", "intruder", "test-rail"]);
 
 /// What the components are made of, from the workspace's root. This script and `src` are the crate's own.
 const SOURCES: &[&str] = &[

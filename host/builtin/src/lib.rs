@@ -68,6 +68,8 @@ pub mod testing {
     pub const HOSTILE_CLIENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hostile_client.wasm"));
     /// The guard that the README writes, signs and ships.
     pub const HOUSE_RULES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/house_rules.wasm"));
+    /// A tool server that uses more than it may, and reaches for what it was not granted.
+    pub const INTRUDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/intruder.wasm"));
     /// A payment rail over plain HTTP.
     pub const RAIL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/test_rail.wasm"));
 }
