@@ -5,6 +5,7 @@
 
 mod approvals;
 mod bad_input;
+mod compiling;
 #[cfg(unix)]
 mod control;
 mod delegation;

@@ -14,6 +14,7 @@ use chio_host_runtime::{
     Scheme, SecretGrant, SecretSource, WasmGuard, WasmHook, WasmRail, WasmToolServer,
 };
 
+use crate::compile;
 use crate::error::CliError;
 use crate::folders::Folders;
 use crate::keys::Keys;
@@ -30,6 +31,8 @@ pub(crate) fn defaults() -> policy::Defaults {
         log_bytes: l.log_bytes,
         stdio_bytes: l.stdio_bytes,
         component_bytes: l.component_bytes,
+        compile_time_ms: u64::try_from(l.compile_time.as_millis()).unwrap_or(u64::MAX),
+        compile_memory_bytes: l.compile_memory_bytes,
         concurrency: l.concurrency,
     };
     policy::Defaults {
@@ -52,6 +55,8 @@ fn limits(l: &policy::Limits) -> chio_host_runtime::Limits {
         stdio_bytes: l.stdio_bytes,
         concurrency: l.concurrency,
         component_bytes: l.component_bytes,
+        compile_time: Duration::from_millis(l.compile_time_ms),
+        compile_memory_bytes: l.compile_memory_bytes,
     }
 }
 
@@ -63,7 +68,7 @@ pub(crate) struct Sandbox {
 impl Sandbox {
     pub(crate) fn new(folders: &Folders, keys: &Keys) -> Result<Self, CliError> {
         let cache = CompiledCache::open(&folders.cache, *keys.cache).map_err(|e| CliError::Plugin(e.to_string()))?;
-        let config = RuntimeConfig { cache: Some(cache), ..RuntimeConfig::default() };
+        let config = RuntimeConfig { cache: Some(cache), compiler: compile::compiler()?, ..RuntimeConfig::default() };
         let runtime = Runtime::new(config).map_err(|e| CliError::Plugin(e.to_string()))?;
         Ok(Self { runtime })
     }

@@ -12,6 +12,7 @@
 mod answer;
 mod bindings;
 mod cache;
+mod compiler;
 mod error;
 mod files;
 mod guard;
@@ -41,6 +42,7 @@ mod testing;
 mod testing_http;
 
 pub use cache::{CacheError, CompiledCache};
+pub use compiler::{COMPILE, Compiler, CompilerProcess, compile_for_parent};
 pub use error::LoadError;
 pub use files::{Access, FileGrant, GrantError};
 pub use guard::WasmGuard;

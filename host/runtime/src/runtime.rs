@@ -6,6 +6,7 @@ use wasmtime::component::Component;
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use crate::cache::{CompiledCache, EntryName};
+use crate::compiler::Compiler;
 use crate::error::{LoadError, one_line};
 use crate::inspect::{Inspection, inspect};
 use crate::limits::Limits;
@@ -35,11 +36,13 @@ pub struct RuntimeConfig {
     pub places: u32,
     /// Where compiled code is kept. Without it every start compiles every component.
     pub cache: Option<CompiledCache>,
+    /// How the others are compiled.
+    pub compiler: Compiler,
 }
 
 impl Default for RuntimeConfig {
     fn default() -> Self {
-        Self { places: 128, cache: None }
+        Self { places: 128, cache: None, compiler: Compiler::default() }
     }
 }
 
@@ -54,6 +57,7 @@ pub struct Runtime {
     pub(crate) pooled: Places,
     on_demand: Places,
     cache: Option<Arc<CompiledCache>>,
+    compiler: Compiler,
 }
 
 /// Where a plugin's runs get their memory from.
@@ -93,6 +97,7 @@ impl Runtime {
             pooled: places(pooled, config.places),
             on_demand: places(on_demand, ON_DEMAND_PLACES),
             cache: config.cache.map(Arc::new),
+            compiler: config.compiler,
         }))
     }
 
@@ -107,7 +112,7 @@ impl Runtime {
         let cached = self.cache.as_ref().and_then(|cache| cache.get(&entry)).and_then(|code| self.load(&code).ok());
         let (component, allocation) = match cached {
             Some(loaded) => loaded,
-            None => self.compile_anew(bytes, &entry).await?,
+            None => self.compile_anew(bytes, limits, &entry).await?,
         };
         check_needs(&component, limits)?;
         let places = match allocation {
@@ -117,13 +122,13 @@ impl Runtime {
         Ok(Compiled { component, inspection, places, allocation })
     }
 
-    async fn compile_anew(&self, bytes: &[u8], entry: &EntryName) -> Result<(Component, Allocation), LoadError> {
-        let (engine, bytes) = (self.pooled.engine().clone(), bytes.to_vec());
-        // Seconds of computing for a large component; the other tasks of this thread must not wait for it.
-        let code = tokio::task::spawn_blocking(move || engine.precompile_component(&bytes))
-            .await
-            .map_err(|e| LoadError::Host(e.to_string()))?
-            .map_err(|e| LoadError::Compile(one_line(&e)))?;
+    async fn compile_anew(
+        &self,
+        bytes: &[u8],
+        limits: &Limits,
+        entry: &EntryName,
+    ) -> Result<(Component, Allocation), LoadError> {
+        let code = self.compiler.compile(self.pooled.engine(), bytes, limits).await?;
         let loaded = self.load(&code).map_err(|e| LoadError::Host(one_line(&e)))?;
         if let Some(cache) = &self.cache {
             cache.put(entry, &code);
@@ -145,7 +150,7 @@ impl Runtime {
 }
 
 /// What both engines have in common. Everything here decides what a guest computes, how it is stopped, or both.
-fn settings() -> Config {
+pub(crate) fn settings() -> Config {
     let mut config = Config::new();
     config
         .consume_fuel(true)
@@ -179,8 +184,9 @@ fn pool(places: u32) -> PoolingAllocationConfig {
 
 #[allow(unsafe_code, reason = "wasmtime has no other way to load code that was compiled before")]
 fn deserialise(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
-    // SAFETY: the code must be what `precompile_component` returned, unmodified. It comes from the call before, or from an
-    // entry of the cache whose MAC was checked on these very bytes, under a key that only this host has.
+    // SAFETY: the code must be what `precompile_component` returned, unmodified. It comes from the call before, from the pipe
+    // of a process of the host's own program that made that call, or from an entry of the cache whose MAC was checked on these
+    // very bytes, under a key that only this host has.
     unsafe { Component::deserialize(engine, code) }
 }
 
@@ -214,7 +220,7 @@ mod tests {
         let folder = home.path().join("cache");
         let runtime = || {
             let cache = CompiledCache::open(&folder, [7; 32]).unwrap();
-            Runtime::new(RuntimeConfig { places: 1, cache: Some(cache) }).unwrap()
+            Runtime::new(RuntimeConfig { places: 1, cache: Some(cache), ..RuntimeConfig::default() }).unwrap()
         };
         let bytes = guard("nop");
         let entry = || std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
@@ -261,14 +267,14 @@ mod tests {
     /// So that one compilation, and one entry of the cache, serves both.
     #[test]
     fn both_engines_read_the_same_code() {
-        let runtime = Runtime::new(RuntimeConfig { places: 1, cache: None }).unwrap();
+        let runtime = Runtime::new(RuntimeConfig { places: 1, ..RuntimeConfig::default() }).unwrap();
         let name = |places: &Places| format!("{:?}", EntryName::new("d", places.engine()));
         assert_eq!(name(&runtime.pooled), name(&runtime.on_demand));
     }
 
     #[test]
     fn the_ticker_ends_with_the_runtime() {
-        let runtime = Runtime::new(RuntimeConfig { places: 1, cache: None }).unwrap();
+        let runtime = Runtime::new(RuntimeConfig { places: 1, ..RuntimeConfig::default() }).unwrap();
         let engine = runtime.pooled.engine().weak();
         drop(runtime);
         assert!(engine.upgrade().is_none());

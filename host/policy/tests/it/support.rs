@@ -43,6 +43,8 @@ pub(crate) const LIMITS: Limits = Limits {
     table_elements: 10_000,
     instances: 10,
     component_bytes: 1 << 20,
+    compile_time_ms: 10_000,
+    compile_memory_bytes: 1 << 28,
     output_bytes: 1 << 20,
     log_bytes: 4096,
     stdio_bytes: 4096,
