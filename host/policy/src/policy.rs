@@ -5,10 +5,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use chio_host_kernel::Price;
 use chio_host_kernel::capability::{Grant, Scope};
 use chio_host_kernel::facts::ArgumentFact;
 use chio_host_kernel::money::Money;
+use chio_host_kernel::{MAX_NESTED_DEPTH, Price};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -54,6 +54,8 @@ pub struct KernelPolicy {
     pub max_capability_ttl_secs: u64,
     /// How many hands a capability may go through; none unless said otherwise.
     pub delegation_depth_limit: u32,
+    /// How deep tools may call tools.
+    pub nested_depth_limit: u32,
     /// Whether revocations may be kept in memory alone, and be forgotten by a restart.
     pub allow_ephemeral_revocation_store: bool,
     /// Which calls are recorded durably before they run.
@@ -73,6 +75,7 @@ impl Default for KernelPolicy {
         Self {
             max_capability_ttl_secs: 600,
             delegation_depth_limit: 0,
+            nested_depth_limit: MAX_NESTED_DEPTH,
             allow_ephemeral_revocation_store: false,
             durable_admission: DurableAdmission::SideEffecting,
             approvals: ApprovalPolicy::default(),
