@@ -92,6 +92,7 @@ impl Sandbox {
             let permissions = Permissions {
                 files: grants(server, &policy.protected)?,
                 outbound: outbound(&server.outbound, policy, &format!("servers.{}", plugin.name))?,
+                environment: environment(server)?,
             };
             let arguments: BTreeMap<_, _> = server.arguments.clone();
             let loaded = WasmToolServer::load(runtime, &described(plugin), permissions, arguments).await;
@@ -139,6 +140,20 @@ fn grants(server: &policy::Server, protected: &Protected) -> Result<Vec<FileGran
         Ok(grant)
     };
     server.files.iter().map(open).collect()
+}
+
+/// The variables that a server sees, with those values that are the host's own.
+fn environment(server: &policy::Server) -> Result<Vec<(String, String)>, CliError> {
+    let read = |policy::Variable { name, value }: &policy::Variable| {
+        let value = match value {
+            Some(value) => value.clone(),
+            None => std::env::var(name).map_err(|e| {
+                CliError::Plugin(format!("servers.{}: the environment variable {name}: {e}", server.plugin.name))
+            })?,
+        };
+        Ok((name.clone(), value))
+    };
+    server.environment.iter().map(read).collect()
 }
 
 /// What a component may send, in the runtime's words, with the sources of its secrets.

@@ -209,6 +209,9 @@ pub struct Server {
     /// What it may send, and with which secrets.
     #[serde(flatten)]
     pub outbound: Outbound,
+    /// The environment variables that it sees.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<Variable>,
     /// What its calls cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
@@ -223,6 +226,16 @@ pub struct Invoke {
     pub server: String,
     /// The tool's name, or `*`.
     pub tool: String,
+}
+
+/// An environment variable that a component sees. No secret: a component that holds one can give it away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its value, where the policy gives one. Else it is the host's own, which is not kept, and not hashed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
 }
 
 /// What a tool server may do in a folder.

@@ -39,6 +39,7 @@ impl Context<'_> {
             files,
             invoke: entry.granted.invoke.iter().map(invoke).collect(),
             outbound,
+            environment: self.environment(&entry.granted.environment, &asked, document),
             price: entry.price.as_ref().map(|price| price.value.clone()),
             arguments: described(&asked, &entry.arguments),
         })
@@ -59,6 +60,7 @@ impl Context<'_> {
             files: Vec::new(),
             invoke: Vec::new(),
             outbound: Outbound::default(),
+            environment: Vec::new(),
             price: None,
             arguments: described(&asked, &BTreeMap::new()),
         })

@@ -47,11 +47,13 @@ pub struct Permissions {
     pub files: Vec<FileGrant>,
     /// What it may send.
     pub outbound: Outbound,
+    /// The environment variables that it sees: names and values.
+    pub environment: Vec<(String, String)>,
 }
 
 impl From<Vec<FileGrant>> for Permissions {
     fn from(files: Vec<FileGrant>) -> Self {
-        Self { files, outbound: Outbound::default() }
+        Self { files, ..Self::default() }
     }
 }
 
@@ -64,6 +66,7 @@ pub struct WasmToolServer {
     allocation: Allocation,
     files: Vec<FileGrant>,
     outbound: Arc<Grants>,
+    environment: Vec<(String, String)>,
     config: Arc<str>,
     limits: Limits,
     turnstile: Turnstile,
@@ -84,7 +87,7 @@ impl WasmToolServer {
         permissions: impl Into<Permissions>,
         arguments: BTreeMap<String, Vec<ArgumentFact>>,
     ) -> Result<Self, LoadError> {
-        let Permissions { files, outbound } = permissions.into();
+        let Permissions { files, outbound, environment } = permissions.into();
         let outbound = Arc::new(Grants::new(format!("servers.{}", plugin.name), outbound)?);
         let compiled = runtime.compile(plugin.bytes, &plugin.limits).await?;
         check_world(&compiled.inspection, &[Kind::ToolServer])?;
@@ -100,12 +103,13 @@ impl WasmToolServer {
         let pre = linker.instantiate_pre(&component).and_then(ToolServerPre::new).map_err(types)?;
         Ok(Self {
             component: plugin.component(Role::ToolServer, &inspection),
-            effect_class: effect::class(&inspection, &files, &outbound),
+            effect_class: effect::class(&inspection, &files, &outbound, &environment),
             tools,
             arguments,
             allocation,
             files,
             outbound,
+            environment,
             config: plugin.configuration(),
             limits: plugin.limits,
             turnstile: Turnstile::new(&plugin.limits, &places),
@@ -164,6 +168,7 @@ impl WasmToolServer {
             limits: &self.limits,
             files: &self.files,
             outbound: &self.outbound,
+            environment: &self.environment,
         };
         let request_id = invocation.snapshot.request_id.as_str();
         let state =
