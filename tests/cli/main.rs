@@ -14,9 +14,11 @@ mod full_check;
 mod inspecting;
 #[cfg(target_os = "linux")]
 mod killed;
+mod limits;
 mod money;
 mod outbound;
 mod packing;
+mod permissions;
 mod policy_hash;
 mod python;
 mod readme;
@@ -25,5 +27,6 @@ mod reload;
 mod session;
 mod signing;
 mod support;
+mod table;
 mod team;
 mod walkthrough;
