@@ -28,10 +28,10 @@ pub(super) struct Breach {
 pub(super) const LOOP: &str = "(loop (br 0))";
 /// Not in a hurry, so that a busy machine breaks no other limit first.
 const FUEL: &str = "{ fuel: 1_000_000, deadline: 2m }";
-const TIME: &str = "{ fuel: 9_000_000_000_000_000, deadline: 300ms }";
+const TIME: &str = "{ fuel: 9_000_000_000_000_000, deadline: 1s }";
 const FOR_EVER: &str = "loops for ever";
 const ALL_THE_FUEL: &str = "loops with all the fuel there is";
-const LATE: &str = "deadline exceeded at tool: budget 300ms";
+const LATE: &str = "deadline exceeded at tool: budget 1000ms";
 const MORE: &str = "begins with more";
 
 fn guard(code: &str) -> By {
@@ -60,9 +60,9 @@ fn of_computing() -> Vec<Breach> {
         spent(guard(LOOP)),
         spent(By::Plugin("hook", hostile::hook(LOOP))),
         spent(By::Tool("spin")),
-        late(guard(LOOP), ALL_THE_FUEL, TIME, "deadline of 300 ms exceeded"),
+        late(guard(LOOP), ALL_THE_FUEL, TIME, "deadline of 1000 ms exceeded"),
         late(By::Tool("spin"), ALL_THE_FUEL, TIME, LATE),
-        late(By::Tool("sleep"), "waits in the host, where no fuel is burnt", "{ deadline: 300ms }", LATE),
+        late(By::Tool("sleep"), "waits in the host, where no fuel is burnt", "{ deadline: 1s }", LATE),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! From a component to compiled code.
 //!
-//! Compiling is work that a component decides the size of: a few hundred kilobytes can ask for hours and for all memory there
-//! is, and a compiler that computes cannot be called off. So the binary compiles what comes from outside in a process of its
+//! Compiling is work that a component decides the size of: 16 KB can ask for minutes and for gigabytes (the tests have such a
+//! guard), and a compiler that computes cannot be called off. So the binary compiles what comes from outside in a process of its
 //! own ([`CompilerProcess`]), which a limit on memory holds from inside and a limit on time from outside.
 //!
 //! That is a bound on what a compilation costs, and no wall: what the process answers is loaded as code.

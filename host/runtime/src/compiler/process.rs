@@ -126,6 +126,8 @@ fn ran_out(status: ExitStatus, said: &str) -> bool {
 mod tests {
     use std::time::Duration;
 
+    use rustix::process::{Pid, test_kill_process};
+
     use super::*;
     use crate::testing::limits;
 
@@ -172,6 +174,32 @@ mod tests {
         // Neither reads, nor writes, nor ends.
         let error = compile("exec sleep 3600", hurried).await.unwrap_err().to_string();
         assert_eq!(error, "compile time limit of 50 ms reached");
+    }
+
+    #[tokio::test]
+    async fn one_that_nobody_waits_for_any_more_is_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pid");
+        let script = format!("echo $$ > {}; exec sleep 3600", file.display());
+        let pid = {
+            let mut compiling = std::pin::pin!(compile(&script, limits()));
+            loop {
+                tokio::select! {
+                    ended = &mut compiling => panic!("it has ended: {ended:?}"),
+                    pid = tokio::fs::read_to_string(&file) => match pid {
+                        Ok(pid) if pid.ends_with('\n') => break pid.trim().parse().unwrap(),
+                        _ => {}
+                    }
+                }
+            }
+        };
+        let pid = Pid::from_raw(pid).unwrap();
+        let gone = async {
+            while test_kill_process(pid).is_ok() {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(Duration::from_mins(1), gone).await.expect("it lives on");
     }
 
     #[tokio::test]
