@@ -28,7 +28,7 @@ const PURE: (&str, &[&str]) = (
 );
 /// Components as the linker leaves them, with the WASI imports that they use.
 const WASI: (&str, &[&str]) =
-    ("wasm32-wasip2", &["files", "fetch", "notes", "hostile-client", "test-rail", "plain-fetch"]);
+    ("wasm32-wasip2", &["files", "fetch", "notes", "hostile-client", "intruder", "test-rail", "plain-fetch"]);
 
 /// What the components are made of, from the workspace's root. This script and `src` are the crate's own.
 const SOURCES: &[&str] = &[

@@ -79,7 +79,7 @@ fn sign_and_verify(pair: &Keypair, message: &[u8]) {
 }
 
 async fn guards(effort: Effort) {
-    let runtime = Runtime::new(RuntimeConfig { places: 8, cache: None }).expect("the engine starts");
+    let runtime = Runtime::new(RuntimeConfig { places: 8, ..RuntimeConfig::default() }).expect("the engine starts");
     let load = async |name: &str, bytes: &[u8]| {
         let plugin = Plugin { name, bytes, config: &Value::Null, limits: Limits::GUARD };
         WasmGuard::load(&runtime, &plugin).await.expect("it loads")
@@ -117,7 +117,7 @@ const PATTERNS: [&str; 12] = [
 
 /// One guard that compiles its patterns in every call, and the same one that did so when it was loaded.
 async fn initialised(effort: Effort) {
-    let runtime = Runtime::new(RuntimeConfig { places: 8, cache: None }).expect("the engine starts");
+    let runtime = Runtime::new(RuntimeConfig { places: 8, ..RuntimeConfig::default() }).expect("the engine starts");
     let config = json!({ "deny": PATTERNS });
     let load = async |name: &str, bytes: &[u8]| {
         let plugin = Plugin { name, bytes, config: &config, limits: Limits::GUARD };

@@ -6,6 +6,7 @@
 mod approvals;
 mod authoring;
 mod bad_input;
+mod compiling;
 #[cfg(unix)]
 mod control;
 mod delegation;
@@ -15,9 +16,11 @@ mod initialised;
 mod inspecting;
 #[cfg(target_os = "linux")]
 mod killed;
+mod limits;
 mod money;
 mod outbound;
 mod packing;
+mod permissions;
 mod plain;
 mod plugin;
 mod policy_hash;
@@ -28,5 +31,6 @@ mod reload;
 mod session;
 mod signing;
 mod support;
+mod table;
 mod team;
 mod walkthrough;

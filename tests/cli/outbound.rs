@@ -24,12 +24,20 @@ capabilities:
 ";
 
 /// Answers each request with the request itself. It ends with the process.
-fn echo() -> (SocketAddr, Receiver<String>) {
+pub(crate) fn echo() -> (SocketAddr, Receiver<String>) {
     serve(ToOwned::to_owned)
 }
 
 /// Answers each request with a text.
 fn serve(answer: impl Fn(&str) -> String + Send + 'static) -> (SocketAddr, Receiver<String>) {
+    serve_whole(move |request| {
+        let body = answer(request);
+        format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+    })
+}
+
+/// The same with a whole response.
+pub(crate) fn serve_whole(answer: impl Fn(&str) -> String + Send + 'static) -> (SocketAddr, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (told, requests) = channel();
@@ -44,9 +52,7 @@ fn serve(answer: impl Fn(&str) -> String + Send + 'static) -> (SocketAddr, Recei
             let length = request.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
             let mut sent = vec![0; length.unwrap_or(0)];
             stream.read_exact(&mut sent).ok();
-            let body = answer(&request);
-            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
-            stream.write_all(format!("{head}{body}").as_bytes()).ok();
+            stream.write_all(answer(&request).as_bytes()).ok();
             told.send(request).ok();
         }
     });

@@ -142,7 +142,7 @@ fn shared_runtime() -> Arc<Runtime> {
     let (runtime, _) = SHARED.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = CompiledCache::open(&folder.path().join("compiled"), [1; 32]).expect("the cache opens");
-        let config = RuntimeConfig { places: 64, cache: Some(cache) };
+        let config = RuntimeConfig { places: 64, cache: Some(cache), ..RuntimeConfig::default() };
         (Runtime::new(config).expect("the engine starts"), folder)
     });
     runtime.clone()

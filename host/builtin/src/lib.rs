@@ -78,6 +78,8 @@ pub mod testing {
     pub const PATTERNS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns.wasm"));
     /// See [`PATTERNS`].
     pub const PATTERNS_INITIALISED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/patterns_initialised.wasm"));
+    /// A tool server that uses more than it may, and reaches for what it was not granted.
+    pub const INTRUDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/intruder.wasm"));
     /// A payment rail over plain HTTP.
     pub const RAIL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/test_rail.wasm"));
 }

@@ -10,6 +10,7 @@ mod args;
 mod builtins;
 mod clock;
 mod commands;
+mod compile;
 mod component;
 mod control;
 mod error;
@@ -62,6 +63,9 @@ impl From<Outcome> for ExitCode {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = compile::if_asked() {
+        return code;
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         // Bad usage exits with 1, like every other error: 2 means that a call was denied.

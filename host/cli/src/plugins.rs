@@ -13,6 +13,7 @@ use chio_host_runtime::{
     RuntimeConfig, Scheme, SecretGrant, SecretSource, WasmGuard, WasmHook, WasmRail, WasmToolServer,
 };
 
+use crate::compile;
 use crate::error::CliError;
 use crate::folders::Folders;
 use crate::keys::Keys;
@@ -29,6 +30,8 @@ pub(crate) fn defaults() -> policy::Defaults {
         log_bytes: l.log_bytes,
         stdio_bytes: l.stdio_bytes,
         component_bytes: l.component_bytes,
+        compile_time_ms: u64::try_from(l.compile_time.as_millis()).unwrap_or(u64::MAX),
+        compile_memory_bytes: l.compile_memory_bytes,
         concurrency: l.concurrency,
     };
     policy::Defaults {
@@ -51,6 +54,8 @@ pub(crate) fn limits(l: &policy::Limits) -> chio_host_runtime::Limits {
         stdio_bytes: l.stdio_bytes,
         concurrency: l.concurrency,
         component_bytes: l.component_bytes,
+        compile_time: Duration::from_millis(l.compile_time_ms),
+        compile_memory_bytes: l.compile_memory_bytes,
     }
 }
 
@@ -58,13 +63,18 @@ pub(crate) fn limits(l: &policy::Limits) -> chio_host_runtime::Limits {
 pub(crate) fn imports(bytes: &[u8]) -> Option<policy::Imports> {
     let seen = chio_host_runtime::inspect(bytes).ok().filter(|seen| seen.kind == Kind::Plain)?;
     let has = |package: &str| seen.imports.iter().any(|name| name.starts_with(package));
-    Some(policy::Imports { files: has("wasi:filesystem/"), requests: has("wasi:http/") })
+    Some(policy::Imports {
+        files: has("wasi:filesystem/"),
+        requests: has("wasi:http/"),
+        environment: has("wasi:cli/environment@"),
+    })
 }
 
 /// A sandbox with the cache of compiled code in this folder.
 pub(crate) fn runtime(cache: &Path, key: [u8; 32], places: u32) -> Result<Arc<Runtime>, CliError> {
     let cache = CompiledCache::open(cache, key).map_err(|e| CliError::Plugin(e.to_string()))?;
-    Runtime::new(RuntimeConfig { places, cache: Some(cache) }).map_err(|e| CliError::Plugin(e.to_string()))
+    let config = RuntimeConfig { places, cache: Some(cache), compiler: compile::compiler()? };
+    Runtime::new(config).map_err(|e| CliError::Plugin(e.to_string()))
 }
 
 /// Where plugins run, those of every policy that is in force one after the other.
@@ -101,6 +111,7 @@ impl Sandbox {
             let permissions = Permissions {
                 files: grants(server, &policy.protected)?,
                 outbound: outbound(&server.outbound, policy, &format!("servers.{}", plugin.name))?,
+                environment: environment(server)?,
             };
             let told = Described { arguments: server.arguments.clone(), descriptions: server.descriptions.clone() };
             let loaded = WasmToolServer::load(runtime, &described(plugin), permissions, told).await;
@@ -148,6 +159,20 @@ fn grants(server: &policy::Server, protected: &Protected) -> Result<Vec<FileGran
         Ok(grant)
     };
     server.files.iter().map(open).collect()
+}
+
+/// The variables that a server sees, with those values that are the host's own.
+fn environment(server: &policy::Server) -> Result<Vec<(String, String)>, CliError> {
+    let read = |policy::Variable { name, value }: &policy::Variable| {
+        let value = match value {
+            Some(value) => value.clone(),
+            None => std::env::var(name).map_err(|e| {
+                CliError::Plugin(format!("servers.{}: the environment variable {name}: {e}", server.plugin.name))
+            })?,
+        };
+        Ok((name.clone(), value))
+    };
+    server.environment.iter().map(read).collect()
 }
 
 /// What a component may send, in the runtime's words, with the sources of its secrets.

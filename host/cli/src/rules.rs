@@ -201,6 +201,7 @@ pub(crate) fn settings(policy: &Policy, keys: &Keys) -> Settings {
     };
     Settings {
         delegation_depth_limit: kernel.delegation_depth_limit,
+        nested_depth_limit: kernel.nested_depth_limit,
         approvals: ApprovalSettings {
             approvers: kernel.approvals.approvers.clone(),
             ttl_secs: kernel.approvals.ttl_secs,

@@ -55,6 +55,19 @@ pub enum Denial {
         /// The server.
         server: String,
     },
+    /// The policy does not let the tool of another server call it.
+    #[error(
+        "requested tool {tool} on server {server} is not in capability scope of a tool of {by}; \
+         servers.{by}.permissions.invoke: [{{ server: {server}, tool: {tool} }}] would grant it"
+    )]
+    NotInvocable {
+        /// The tool.
+        tool: String,
+        /// Its server.
+        server: String,
+        /// Whose tool asked.
+        by: String,
+    },
     /// The token was handed on in a way that is not accepted.
     #[error("delegation admission failed: {0}")]
     Delegation(String),
@@ -172,7 +185,7 @@ impl Denial {
             Self::Signature => "capability.signature",
             Self::Issuer => "capability.issuer",
             Self::Subject { .. } => "capability.subject",
-            Self::OutOfScope { .. } => "scope.tool",
+            Self::OutOfScope { .. } | Self::NotInvocable { .. } => "scope.tool",
             Self::Delegation(_) => "capability.delegation",
             Self::Constraint(_) => "scope.constraint",
             Self::ProofOfPossession(_) => "capability.proof_of_possession",
@@ -195,6 +208,16 @@ impl Denial {
             Self::OutputDigest { .. } => "output.digest",
         };
         code.to_owned()
+    }
+
+    /// What stopped a plugin, where something did.
+    #[must_use]
+    pub fn stop(&self) -> Option<Stop> {
+        match self {
+            Self::GuardFault { fault, .. } | Self::HookFault { fault, .. } => Some(fault.stop),
+            Self::Tool { stop, .. } => *stop,
+            _ => None,
+        }
     }
 
     /// Who refused: a plugin's name, where one did.

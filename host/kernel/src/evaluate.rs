@@ -191,7 +191,10 @@ impl Kernel {
 
     /// Step 1: the token is good now, not revoked, and one grant of it covers the call.
     fn admit<'c>(&self, call: &'c Call, trail: &mut Trail) -> Result<Admitted<'c>, Stopped> {
-        self.admit_nested(call)?;
+        self.admit_nested(call).inspect_err(|denial| {
+            let by = call.parent.as_ref().map(|parent| parent.server().to_owned());
+            trail.stopped = by.zip(denial.stop());
+        })?;
         let body = call.capability.body();
         verify::in_time(&call.capability, trail.now(), self.books.settings.max_capability_ttl)?;
         if let Some(denial) = verify::revoked(&call.capability, &*self.books.ledgers.durable)? {

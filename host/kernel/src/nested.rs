@@ -53,6 +53,11 @@ impl ParentCall {
         self.depth
     }
 
+    /// Whose tool makes the call.
+    pub(crate) fn server(&self) -> &str {
+        &self.server
+    }
+
     /// What the receipt says of it.
     pub(crate) fn shown(&self) -> Value {
         json!({ "operation_id": self.operation_id, "request_id": self.request_id, "server": self.server })
@@ -165,7 +170,8 @@ impl Kernel {
         let may = |t: &NestedTarget| t.server == call.server && (t.tool == ANY || t.tool == call.tool);
         if !targets.iter().any(may) {
             // The capability that a tool has is the caller's, without all that its policy does not let it call.
-            return Err(Denial::OutOfScope { tool: call.tool.clone(), server: call.server.clone() });
+            let (tool, server) = (call.tool.clone(), call.server.clone());
+            return Err(Denial::NotInvocable { tool, server, by: parent.server.clone() });
         }
         Ok(())
     }

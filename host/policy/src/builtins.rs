@@ -20,6 +20,8 @@ pub struct Imports {
     pub files: bool,
     /// It can send requests.
     pub requests: bool,
+    /// It can read environment variables.
+    pub environment: bool,
 }
 
 /// Finds the host's own components. The binary implements it; a policy needs no more than names.

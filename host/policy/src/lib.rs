@@ -31,13 +31,13 @@ pub use builtins::{Builtin, Builtins, Imports};
 pub use document::{Document, parse};
 pub use limits::{Defaults, Limits};
 pub use load::{load, load_str};
-pub use manifest::{AskedNetwork, Manifest};
+pub use manifest::{AskedEnvironment, AskedNetwork, Manifest};
 pub use package::{PackageError, pack};
 pub use parts::{Beside, Parts, PartsError, is_package};
 pub use policy::{
     Access, Account, ApprovalPolicy, CapabilityTemplate, Component, Deadlines, DurableAdmission, Invoke, KernelPolicy,
     NetworkGrant, NoncePolicy, Origin, Outbound, Plugin, Policy, Preopen, Rail, Retention, Scheme, Secret, SecretGrant,
-    SecretSource, Server, TemplateGrant,
+    SecretSource, Server, TemplateGrant, Variable,
 };
 pub use problem::{MAX_PROBLEMS, Problem, Problems};
 pub use protected::{Exposure, Protected};

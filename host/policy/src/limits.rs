@@ -50,6 +50,10 @@ limits! {
     instances, "instances", integer(1);
     /// The component's own size, in bytes.
     component_bytes, "component", size(1);
+    /// Wall clock of its compilation, in milliseconds.
+    compile_time_ms, "compile_time", duration_ms(1);
+    /// Memory of its compilation, in bytes.
+    compile_memory_bytes, "compile_memory", size(1);
     /// What it answers, in bytes.
     output_bytes, "output", size(1);
     /// What it logs, in bytes.

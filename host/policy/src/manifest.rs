@@ -6,6 +6,7 @@ use chio_host_kernel::call::MAX_NAME;
 use chio_host_kernel::facts::{ArgumentFact, ArgumentKind};
 use chio_host_kernel::operation::Role;
 
+use crate::document::environment::names;
 use crate::document::network::network;
 use crate::policy::{Access, NetworkGrant};
 use crate::problem::{Located, Problems, Report, Spot, quote};
@@ -24,6 +25,8 @@ pub struct Manifest {
     pub files: Option<Access>,
     /// The most it asks of the network.
     pub network: AskedNetwork,
+    /// The most it asks of the environment.
+    pub environment: AskedEnvironment,
     /// For each tool, which argument is what.
     pub arguments: BTreeMap<String, Vec<ArgumentFact>>,
     /// For each tool that needs one, what it does.
@@ -31,6 +34,7 @@ pub struct Manifest {
     kind_spot: Spot,
     files_spot: Spot,
     network_spot: Spot,
+    environment_spot: Spot,
 }
 
 /// What a manifest asks of the network.
@@ -55,6 +59,30 @@ impl AskedNetwork {
             Self::Places(places) => {
                 places.iter().any(|place| NetworkGrant { private: true, ..place.clone() }.covers(grant))
             }
+            Self::Any => true,
+        }
+    }
+}
+
+/// What a manifest asks of the environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AskedEnvironment {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// These variables.
+    Names(Vec<String>),
+    /// Whatever a policy grants.
+    Any,
+}
+
+impl AskedEnvironment {
+    /// Whether a variable is asked for.
+    #[must_use]
+    pub fn covers(&self, name: &str) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Names(names) => names.iter().any(|asked| asked == name),
             Self::Any => true,
         }
     }
@@ -91,7 +119,7 @@ impl Manifest {
         });
         let kind = f.need("kind", "guard, hook, tool-server or rail").and_then(|c| Some(c.locate(c.choice(&KINDS)?)));
         let description = f.or("description", "", |c| c.text("a sentence"));
-        let (files, network) = f.take("permissions").and_then(|c| asked(&c)).unwrap_or_default();
+        let Asked { files, network, environment } = f.take("permissions").and_then(|c| asked(&c)).unwrap_or_default();
         let described = f.take("arguments");
         let arguments = described.as_ref().and_then(arguments).unwrap_or_default();
         let told = f.take("descriptions");
@@ -103,6 +131,9 @@ impl Manifest {
             }
             if let Some(network) = network.as_ref().filter(|_| kind.value != Role::Rail) {
                 f.report().at(&network.spot, "guards and hooks have no network; remove it");
+            }
+            if let Some(environment) = &environment {
+                f.report().at(&environment.spot, "only a tool-server has an environment; remove it");
             }
             let of_tools = [described.filter(|_| !arguments.is_empty()), told.filter(|_| !descriptions.is_empty())];
             for section in of_tools.into_iter().flatten() {
@@ -117,6 +148,8 @@ impl Manifest {
             files: files.and_then(|files| files.value),
             network_spot: network.as_ref().map_or_else(|| top.clone(), |network| network.spot.clone()),
             network: network.map(|network| network.value).unwrap_or_default(),
+            environment_spot: environment.as_ref().map_or_else(|| top.clone(), |environment| environment.spot.clone()),
+            environment: environment.map(|environment| environment.value).unwrap_or_default(),
             arguments,
             descriptions,
             kind_spot: kind.spot,
@@ -137,13 +170,23 @@ impl Manifest {
     pub(crate) fn network_spot(&self) -> &Spot {
         &self.network_spot
     }
+
+    /// Where it says what it asks of the environment, or the file's beginning where it does not.
+    pub(crate) fn environment_spot(&self) -> &Spot {
+        &self.environment_spot
+    }
 }
 
-type Asked = (Option<Located<Option<Access>>>, Option<Located<AskedNetwork>>);
+/// What a manifest says under `permissions`.
+#[derive(Default)]
+struct Asked {
+    files: Option<Located<Option<Access>>>,
+    network: Option<Located<AskedNetwork>>,
+    environment: Option<Located<AskedEnvironment>>,
+}
 
 fn asked(section: &Cursor<'_>) -> Option<Asked> {
     section.fields("a mapping, such as { files: read }", |f| {
-        refuse_unenforced(f, &["environment"]);
         if let Some(secrets) = f.take("secrets") {
             secrets.refuse("a component never holds a secret, so it asks for none; the policy adds them to requests");
         }
@@ -151,7 +194,11 @@ fn asked(section: &Cursor<'_>) -> Option<Asked> {
             let choices = [("none", None), ("read", Some(Access::Read)), ("read-write", Some(Access::ReadWrite))];
             Some(c.locate(c.choice(&choices)?))
         });
-        (files, f.take("network").and_then(|c| Some(c.locate(asked_network(&c)?))))
+        Asked {
+            files,
+            network: f.take("network").and_then(|c| Some(c.locate(asked_network(&c)?))),
+            environment: f.take("environment").and_then(|c| Some(c.locate(asked_environment(&c)?))),
+        }
     })
 }
 
@@ -173,11 +220,19 @@ fn asked_network(cursor: &Cursor<'_>) -> Option<AskedNetwork> {
     }
 }
 
-/// Permissions whose shape is settled, and which this version cannot enforce. None is ignored.
-pub(crate) fn refuse_unenforced(f: &mut Fields<'_, '_>, keys: &[&'static str]) {
-    for key in keys {
-        if let Some(cursor) = f.take(key) {
-            cursor.refuse("not supported by this version; files and network are");
+const ENVIRONMENT: &str = "none, any or a list, such as [LANG, TZ]";
+
+/// `any`, or names: which value a variable has is for the policy to say.
+fn asked_environment(cursor: &Cursor<'_>) -> Option<AskedEnvironment> {
+    if cursor.is_list() {
+        return names(cursor).map(AskedEnvironment::Names);
+    }
+    match cursor.text(ENVIRONMENT)? {
+        "none" => Some(AskedEnvironment::Nothing),
+        "any" => Some(AskedEnvironment::Any),
+        other => {
+            cursor.refuse(format!("{} is not {ENVIRONMENT}", quote(other)));
+            None
         }
     }
 }

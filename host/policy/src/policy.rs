@@ -5,10 +5,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use chio_host_kernel::Price;
 use chio_host_kernel::capability::{Grant, Scope};
 use chio_host_kernel::facts::ArgumentFact;
 use chio_host_kernel::money::Money;
+use chio_host_kernel::{MAX_NESTED_DEPTH, Price};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -54,6 +54,8 @@ pub struct KernelPolicy {
     pub max_capability_ttl_secs: u64,
     /// How many hands a capability may go through; none unless said otherwise.
     pub delegation_depth_limit: u32,
+    /// How deep tools may call tools.
+    pub nested_depth_limit: u32,
     /// Whether revocations may be kept in memory alone, and be forgotten by a restart.
     pub allow_ephemeral_revocation_store: bool,
     /// Which calls are recorded durably before they run.
@@ -73,6 +75,7 @@ impl Default for KernelPolicy {
         Self {
             max_capability_ttl_secs: 600,
             delegation_depth_limit: 0,
+            nested_depth_limit: MAX_NESTED_DEPTH,
             allow_ephemeral_revocation_store: false,
             durable_admission: DurableAdmission::SideEffecting,
             approvals: ApprovalPolicy::default(),
@@ -209,6 +212,9 @@ pub struct Server {
     /// What it may send, and with which secrets.
     #[serde(flatten)]
     pub outbound: Outbound,
+    /// The environment variables that it sees.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<Variable>,
     /// What its calls cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
@@ -226,6 +232,16 @@ pub struct Invoke {
     pub server: String,
     /// The tool's name, or `*`.
     pub tool: String,
+}
+
+/// An environment variable that a component sees. No secret: a component that holds one can give it away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its value, where the policy gives one. Else it is the host's own, which is not kept, and not hashed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
 }
 
 /// What a tool server may do in a folder.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use wasmtime::component::Component;
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
+use crate::compiler::Compiler;
 use crate::error::{LoadError, one_line};
+use crate::limits::Limits;
 use crate::places::{Places, in_all};
 use crate::ticker::Ticker;
 
@@ -36,11 +38,12 @@ pub enum Allocation {
 pub(crate) struct Engines {
     pub(crate) pooled: Places,
     on_demand: Places,
+    compiler: Arc<Compiler>,
 }
 
 impl Engines {
     /// Starts both, and their ticker.
-    pub(crate) fn start(places: u32) -> Result<Self, String> {
+    pub(crate) fn start(places: u32, compiler: Compiler) -> Result<Self, String> {
         let engine = |allocation| {
             let mut settings = settings();
             settings.allocation_strategy(allocation);
@@ -52,12 +55,13 @@ impl Engines {
         Ok(Self {
             pooled: Places::new(pooled, places, ticker.clone()),
             on_demand: Places::new(on_demand, ON_DEMAND_PLACES, ticker),
+            compiler: Arc::new(compiler),
         })
     }
 
-    /// Compiles a component. Seconds of computing for a large one.
-    pub(crate) fn compile(&self, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
-        self.pooled.engine().precompile_component(bytes).map_err(|e| LoadError::Compile(one_line(&e)))
+    /// Compiles a component.
+    pub(crate) async fn compile(&self, bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, LoadError> {
+        self.compiler.compile(self.pooled.engine(), bytes, limits).await
     }
 
     /// Loads compiled code into the pool, or beside it where a slot is too small.
@@ -82,7 +86,7 @@ impl Engines {
 }
 
 /// What both engines have in common. Everything here decides what a guest computes, how it is stopped, or both.
-fn settings() -> Config {
+pub(crate) fn settings() -> Config {
     let mut config = Config::new();
     config
         .consume_fuel(true)
@@ -116,7 +120,8 @@ fn pool(places: u32) -> PoolingAllocationConfig {
 
 #[allow(unsafe_code, reason = "wasmtime has no other way to load code that was compiled before")]
 fn deserialise(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
-    // SAFETY: the code must be what `precompile_component` returned, unmodified. It comes from the call before, or from an
-    // entry of the cache whose MAC was checked on these very bytes, under a key that only this host has.
+    // SAFETY: the code must be what `precompile_component` returned, unmodified. It comes from the call before, from the pipe
+    // of a process of the host's own program that made that call, or from an entry of the cache whose MAC was checked on these
+    // very bytes, under a key that only this host has.
     unsafe { Component::deserialize(engine, code) }
 }

@@ -41,6 +41,18 @@ pub enum LoadError {
     /// A component that the compiler does not accept.
     #[error("it does not compile: {0}")]
     Compile(String),
+    /// Compiling it takes longer than it may.
+    #[error("compile time limit of {limit_ms} ms reached")]
+    CompileTime {
+        /// The limit, in milliseconds.
+        limit_ms: u128,
+    },
+    /// Compiling it takes more memory than it may.
+    #[error("compile memory limit of {limit_bytes} bytes reached")]
+    CompileMemory {
+        /// The limit, in bytes.
+        limit_bytes: u64,
+    },
     /// It needs more from the start than it may have.
     #[error("it needs {needs} {what} from the start; its limit is {limit}")]
     Needs {

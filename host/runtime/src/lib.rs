@@ -12,6 +12,7 @@
 mod answer;
 mod bindings;
 mod cache;
+mod compiler;
 mod engines;
 mod error;
 mod files;
@@ -45,6 +46,7 @@ mod testing;
 mod testing_http;
 
 pub use cache::{CacheError, CompiledCache};
+pub use compiler::{COMPILE, Compiler, CompilerProcess, compile_for_parent};
 pub use engines::Allocation;
 pub use error::LoadError;
 pub use files::{Access, FileGrant, GrantError};

@@ -27,6 +27,11 @@ pub struct Limits {
     pub instances: u64,
     /// The component's own size, in bytes.
     pub component_bytes: u64,
+    /// Wall-clock time of its compilation, where that is in a process of its own.
+    #[serde(rename = "compile_time_ms", serialize_with = "milliseconds")]
+    pub compile_time: Duration,
+    /// Memory of its compilation, in bytes, where that is in a process of its own.
+    pub compile_memory_bytes: u64,
     /// What it answers, in bytes.
     pub output_bytes: u64,
     /// What it logs and reports as progress, in bytes.
@@ -46,6 +51,8 @@ impl Limits {
         table_elements: 10_000,
         instances: 16,
         component_bytes: 16 * MIB,
+        compile_time: Duration::from_mins(2),
+        compile_memory_bytes: 1024 * MIB,
         output_bytes: 256 * KIB,
         log_bytes: 0,
         stdio_bytes: 16 * KIB,
@@ -69,6 +76,8 @@ impl Limits {
         table_elements: 20_000,
         instances: 32,
         component_bytes: 32 * MIB,
+        compile_time: Duration::from_mins(5),
+        compile_memory_bytes: 2048 * MIB,
         output_bytes: Bounds::OUTPUT.bytes as u64,
         log_bytes: 256 * KIB,
         stdio_bytes: 256 * KIB,
@@ -123,7 +132,7 @@ mod tests {
         assert_eq!(
             text,
             "{\"fuel\":50000000,\"deadline_ms\":200,\"memory_bytes\":33554432,\"table_elements\":10000,\"instances\":16,\
-             \"component_bytes\":16777216,\"output_bytes\":262144,\"log_bytes\":0,\"stdio_bytes\":16384,\"concurrency\":64}"
+             \"component_bytes\":16777216,\"compile_time_ms\":120000,\"compile_memory_bytes\":1073741824,\"output_bytes\":262144,\"log_bytes\":0,\"stdio_bytes\":16384,\"concurrency\":64}"
         );
     }
 }

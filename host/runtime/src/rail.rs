@@ -94,6 +94,7 @@ impl WasmRail {
             limits: &self.limits,
             files: &[],
             outbound: &self.outbound,
+            environment: &[],
         };
         let state = ToolState::new(&plugged, asked.reference(), Signals::default()).map_err(|e| never(&e.message))?;
         let requests = state.ended();

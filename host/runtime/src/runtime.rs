@@ -6,6 +6,7 @@ use chio_host_kernel::canonical::printable;
 use wasmtime::component::Component;
 
 use crate::cache::{CompiledCache, EntryName};
+use crate::compiler::Compiler;
 use crate::engines::{Allocation, Engines};
 use crate::error::{LoadError, one_line};
 use crate::initialised;
@@ -24,11 +25,13 @@ pub struct RuntimeConfig {
     pub places: u32,
     /// Where compiled code is kept. Without it every start compiles every component.
     pub cache: Option<CompiledCache>,
+    /// How the others are compiled.
+    pub compiler: Compiler,
 }
 
 impl Default for RuntimeConfig {
     fn default() -> Self {
-        Self { places: 128, cache: None }
+        Self { places: 128, cache: None, compiler: Compiler::default() }
     }
 }
 
@@ -59,7 +62,7 @@ impl Runtime {
     /// # Errors
     /// A machine without the memory, addresses or threads for it.
     pub fn new(config: RuntimeConfig) -> Result<Arc<Self>, RuntimeError> {
-        let engines = Engines::start(config.places).map_err(RuntimeError)?;
+        let engines = Engines::start(config.places, config.compiler).map_err(RuntimeError)?;
         Ok(Arc::new(Self { engines, cache: config.cache.map(Arc::new) }))
     }
 
@@ -76,8 +79,7 @@ impl Runtime {
         limits: &Limits,
     ) -> Result<Compiled, LoadError> {
         let entry = EntryName::new(&inspection.digest, self.engines.pooled.engine());
-        let bytes = bytes.to_vec();
-        self.obtain(inspection, limits, &entry, move |engines| engines.compile(&bytes)).await
+        self.obtain(inspection, limits, &entry, self.engines.compile(bytes, limits)).await
     }
 
     /// Compiles an initialised guard that was read, as its `init` leaves it with this configuration, or finds that compiled.
@@ -89,10 +91,15 @@ impl Runtime {
         config: &Arc<str>,
     ) -> Result<Compiled, LoadError> {
         let entry = EntryName::initialised(&inspection.digest, config, limits, self.engines.pooled.engine());
-        let (bytes, config, limits_of_init) = (bytes.to_vec(), config.clone(), *limits);
-        let make = move |engines: &Engines| {
-            let initialised = initialised::snapshot(engines, &bytes, &config, &limits_of_init)?;
-            engines.compile(&initialised)
+        let make = async {
+            let (engines, bytes, config, limits_of_init) =
+                (self.engines.clone(), bytes.to_vec(), config.clone(), *limits);
+            let snapshot = move || initialised::snapshot(&engines, &bytes, &config, &limits_of_init);
+            // The other tasks of this thread must not wait for it.
+            let initialised = tokio::task::spawn_blocking(snapshot)
+                .await
+                .map_err(|e| LoadError::Host(printable(&e.to_string(), 512)))??;
+            self.engines.compile(&initialised, limits).await
         };
         self.obtain(inspection, limits, &entry, make).await
     }
@@ -103,7 +110,7 @@ impl Runtime {
         inspection: Inspection,
         limits: &Limits,
         entry: &EntryName,
-        make: impl FnOnce(&Engines) -> Result<Vec<u8>, LoadError> + Send + 'static,
+        make: impl Future<Output = Result<Vec<u8>, LoadError>>,
     ) -> Result<Compiled, LoadError> {
         let cached = self.cache.as_ref().and_then(|cache| cache.get(entry));
         let (component, allocation) = match cached.and_then(|code| self.engines.load(&code).ok()) {
@@ -118,13 +125,9 @@ impl Runtime {
     async fn make(
         &self,
         entry: &EntryName,
-        make: impl FnOnce(&Engines) -> Result<Vec<u8>, LoadError> + Send + 'static,
+        make: impl Future<Output = Result<Vec<u8>, LoadError>>,
     ) -> Result<(Component, Allocation), LoadError> {
-        let engines = self.engines.clone();
-        // The other tasks of this thread must not wait for a compiler.
-        let code = tokio::task::spawn_blocking(move || make(&engines))
-            .await
-            .map_err(|e| LoadError::Host(printable(&e.to_string(), 512)))??;
+        let code = make.await?;
         let loaded = self.engines.load(&code).map_err(|e| LoadError::Host(one_line(&e)))?;
         if let Some(cache) = &self.cache {
             cache.put(entry, &code);
@@ -172,7 +175,7 @@ mod tests {
         let folder = home.path().join("cache");
         let runtime = || {
             let cache = CompiledCache::open(&folder, [7; 32]).unwrap();
-            Runtime::new(RuntimeConfig { places: 1, cache: Some(cache) }).unwrap()
+            Runtime::new(RuntimeConfig { places: 1, cache: Some(cache), ..RuntimeConfig::default() }).unwrap()
         };
         let bytes = guard("nop");
         let entry = || std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
@@ -222,14 +225,14 @@ mod tests {
     /// So that one compilation, and one entry of the cache, serves both.
     #[test]
     fn both_engines_read_the_same_code() {
-        let runtime = Runtime::new(RuntimeConfig { places: 1, cache: None }).unwrap();
+        let runtime = Runtime::new(RuntimeConfig { places: 1, ..RuntimeConfig::default() }).unwrap();
         let name = |places: &Places| format!("{:?}", EntryName::new("d", places.engine()));
         assert_eq!(name(&runtime.engines.pooled), name(runtime.engines.places(Allocation::OnDemand)));
     }
 
     #[test]
     fn the_ticker_ends_with_the_runtime() {
-        let runtime = Runtime::new(RuntimeConfig { places: 1, cache: None }).unwrap();
+        let runtime = Runtime::new(RuntimeConfig { places: 1, ..RuntimeConfig::default() }).unwrap();
         let engine = runtime.engines.pooled.engine().weak();
         drop(runtime);
         assert!(engine.upgrade().is_none());

@@ -170,7 +170,7 @@ pub(crate) fn plugin(bytes: &[u8], limits: Limits) -> Plugin<'_> {
 
 /// A small runtime without a cache.
 pub(crate) fn runtime() -> Arc<Runtime> {
-    Runtime::new(RuntimeConfig { places: 4, cache: None }).unwrap()
+    Runtime::new(RuntimeConfig { places: 4, ..RuntimeConfig::default() }).unwrap()
 }
 
 /// A call of the tool `t`.

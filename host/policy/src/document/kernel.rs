@@ -1,5 +1,6 @@
 //! `kernel`: what holds for every call.
 
+use chio_host_kernel::MAX_NESTED_DEPTH;
 use chio_host_kernel::capability::MAX_CHAIN;
 
 use super::public_key;
@@ -26,9 +27,11 @@ pub(super) fn read(section: Option<Cursor<'_>>) -> (KernelPolicy, Option<u64>) {
             None => Some(default.max_capability_ttl_secs),
         };
         let depth = f.or("delegation_depth_limit", 0, |c| c.integer(0..=MAX_CHAIN as u64));
+        let nested = f.or("nested_depth_limit", MAX_NESTED_DEPTH.into(), |c| c.integer(0..=MAX_NESTED_DEPTH.into()));
         let kernel = KernelPolicy {
             max_capability_ttl_secs: ttl.unwrap_or(default.max_capability_ttl_secs),
             delegation_depth_limit: u32::try_from(depth).unwrap_or(0),
+            nested_depth_limit: u32::try_from(nested).unwrap_or(0),
             allow_ephemeral_revocation_store: f.or("allow_ephemeral_revocation_store", false, |c| c.boolean()),
             durable_admission: f.or("durable_admission", default.durable_admission, |c| {
                 c.choice(&[("side_effecting", DurableAdmission::SideEffecting), ("all", DurableAdmission::All)])

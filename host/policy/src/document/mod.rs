@@ -1,6 +1,7 @@
 //! A policy as it is written: shapes checked, nothing looked up yet.
 
 mod capabilities;
+pub(crate) mod environment;
 mod kernel;
 pub(crate) mod money;
 pub(crate) mod network;

@@ -29,6 +29,9 @@ pub(super) fn read(section: &Cursor<'_>) -> Option<Vec<RailEntry>> {
             if let Some(folder) = granted.files.first() {
                 cursor.report().at(&folder.path.spot, "a payment rail has no files; remove it");
             }
+            if let Some(variable) = granted.environment.first() {
+                cursor.report().at(&variable.spot, "a payment rail has no environment; its config says what it needs");
+            }
             if let Some(invoke) = granted.invoke.first() {
                 cursor.report().at(&invoke.server.spot, "a payment rail calls no tools; remove it");
             }

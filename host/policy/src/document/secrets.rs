@@ -1,6 +1,6 @@
 //! `secrets`: where their values come from, and which request of which component gets one.
 
-use super::{named, network, path};
+use super::{environment, named, network, path};
 use crate::policy::{SecretGrant, SecretSource};
 use crate::problem::{Located, quote};
 use crate::yaml::{Cursor, Fields};
@@ -76,9 +76,7 @@ fn source(cursor: &Cursor<'_>, f: &mut Fields<'_, '_>) -> Option<Located<SecretS
 
 fn variable(cursor: &Cursor<'_>) -> Option<String> {
     let text = cursor.text("the name of an environment variable")?;
-    let is_one = (1..=256).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        && !text.starts_with(|c: char| c.is_ascii_digit());
+    let is_one = environment::is_name(text);
     if !is_one {
         cursor.refuse(format!("{} is no name of an environment variable; API_KEY is", quote(text)));
     }

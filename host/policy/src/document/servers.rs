@@ -10,10 +10,10 @@ use super::capabilities::tool;
 use super::network::network;
 use super::plugins::{Common, Source, common};
 use super::secrets::{self, SecretGrantEntry};
-use super::{money, named, path};
+use super::{environment, money, named, path};
 use crate::limits::LimitOverrides;
-use crate::manifest::{arguments, refuse_unenforced};
-use crate::policy::{Access, NetworkGrant};
+use crate::manifest::arguments;
+use crate::policy::{Access, NetworkGrant, Variable};
 use crate::problem::Located;
 use crate::yaml::Cursor;
 
@@ -43,6 +43,7 @@ pub(crate) struct Granted {
     pub(crate) files: Vec<FileGrant>,
     pub(crate) network: Vec<Located<NetworkGrant>>,
     pub(crate) secrets: Vec<SecretGrantEntry>,
+    pub(crate) environment: Vec<Located<Variable>>,
     pub(crate) invoke: Vec<InvokeGrant>,
 }
 
@@ -77,7 +78,6 @@ pub(super) fn read(section: &Cursor<'_>) -> Option<Vec<ServerEntry>> {
 
 pub(super) fn permissions(section: &Cursor<'_>) -> Option<Granted> {
     section.fields("a mapping, such as { files: [{ path: ./workspace, access: read }] }", |f| {
-        refuse_unenforced(f, &["environment"]);
         let files = f.or("files", Vec::new(), |c| {
             let items = c.list("a list, such as [{ path: ./workspace, access: read }]")?;
             let grants: Vec<FileGrant> = items.iter().filter_map(file_grant).collect();
@@ -88,6 +88,7 @@ pub(super) fn permissions(section: &Cursor<'_>) -> Option<Granted> {
             files,
             network: f.or("network", Vec::new(), |c| network(&c)),
             secrets: f.or("secrets", Vec::new(), |c| secrets::grants(&c)),
+            environment: f.or("environment", Vec::new(), |c| environment::grants(&c)),
             invoke: f.or("invoke", Vec::new(), |c| {
                 let items = c.list("a list, such as [{ server: hello, tool: hello_world }]")?;
                 Some(items.iter().filter_map(invoke_grant).collect())

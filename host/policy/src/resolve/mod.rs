@@ -3,6 +3,7 @@
 
 mod capabilities;
 mod components;
+mod environment;
 mod permissions;
 mod rails;
 mod secrets;

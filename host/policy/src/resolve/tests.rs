@@ -36,6 +36,8 @@ const LIMITS: Limits = Limits {
     table_elements: 1,
     instances: 1,
     component_bytes: 1,
+    compile_time_ms: 10_000,
+    compile_memory_bytes: 1 << 28,
     output_bytes: 1,
     log_bytes: 1,
     stdio_bytes: 1,

@@ -10,9 +10,9 @@ use super::{Context, Host, resolve};
 use crate::document::{Document, Granted, Source};
 use crate::limits::Limits;
 use crate::load;
-use crate::manifest::{AskedNetwork, Manifest};
+use crate::manifest::{AskedEnvironment, AskedNetwork, Manifest};
 use crate::parts::{Beside, Parts};
-use crate::policy::{Access, Invoke, NetworkGrant, Origin, Preopen, Scheme, SecretGrant};
+use crate::policy::{Access, Invoke, NetworkGrant, Origin, Preopen, Scheme, SecretGrant, Variable};
 use crate::problem::{Located, Problem, Problems, Report, Spot};
 
 /// An entry that uses a component.
@@ -32,6 +32,8 @@ pub struct Use {
     pub network: Vec<NetworkGrant>,
     /// The secrets that requests carry.
     pub secrets: Vec<SecretGrant>,
+    /// The environment variables that it sees.
+    pub environment: Vec<Variable>,
     /// The tools that its tools may call.
     pub invoke: Vec<Invoke>,
     /// What is asked and not granted, and the other way round.
@@ -144,6 +146,7 @@ impl Context<'_> {
             files: granted.files.iter().map(|grant| self.preopen(grant)).collect(),
             network: granted.network.iter().map(|grant| grant.value.clone()).collect(),
             secrets: granted.secrets.iter().map(|secret| secret.grant.clone()).collect(),
+            environment: granted.environment.iter().map(|variable| variable.value.clone()).collect(),
             invoke: granted.invoke.iter().map(super::servers::invoke).collect(),
             gaps: gaps(&path, granted, manifest.as_deref(), &parts),
             problems: problems.iter().filter(|p| is_about(p, &path, spot, &parts)).cloned().collect(),
@@ -167,8 +170,17 @@ fn gaps(entry: &str, granted: &Granted, manifest: Option<&Manifest>, parts: &Par
         Origin::File(_) => format!("{}: permissions: {{ {what} }}", parts.file(Beside::Manifest)),
     };
     let grants = |what: &str| format!("{entry}.permissions.{what}");
-    let mut gaps = Vec::new();
+    let mut gaps = files_gaps(granted, manifest, &asks, &grants);
+    gaps.extend(network_gaps(granted, manifest, &asks, &grants));
+    gaps.extend(environment_gaps(granted, manifest, &asks, &grants));
+    gaps
+}
 
+/// Writes the line that would close a gap.
+type Line<'a> = dyn Fn(&str) -> String + 'a;
+
+fn files_gaps(granted: &Granted, manifest: Option<&Manifest>, asks: &Line<'_>, grants: &Line<'_>) -> Vec<Gap> {
+    let mut gaps = Vec::new();
     let asked = manifest.and_then(|manifest| manifest.files);
     let most = granted.files.iter().map(|folder| folder.access.value).max();
     let shown = |access: Option<Access>| access.map_or("none", Access::as_str);
@@ -184,7 +196,11 @@ fn gaps(entry: &str, granted: &Granted, manifest: Option<&Manifest>, parts: &Par
             line: asks(&format!("files: {}", access.as_str())),
         });
     }
+    gaps
+}
 
+fn network_gaps(granted: &Granted, manifest: Option<&Manifest>, asks: &Line<'_>, grants: &Line<'_>) -> Vec<Gap> {
+    let mut gaps = Vec::new();
     let network = manifest.map_or(&AskedNetwork::Nothing, |manifest| &manifest.network);
     match network {
         AskedNetwork::Any if granted.network.is_empty() => gaps.push(Gap {
@@ -204,6 +220,32 @@ fn gaps(entry: &str, granted: &Granted, manifest: Option<&Manifest>, parts: &Par
     gaps.extend(not_asked.map(|grant| Gap {
         what: format!("it is granted {}, and does not ask for that", grant.value),
         line: asks(&format!("network: [{}]", written(&grant.value))),
+    }));
+    gaps
+}
+
+/// A variable as a policy writes it may hold anything; what is said here are names, which a line can hold as they are.
+fn environment_gaps(granted: &Granted, manifest: Option<&Manifest>, asks: &Line<'_>, grants: &Line<'_>) -> Vec<Gap> {
+    let mut gaps = Vec::new();
+    let asked = manifest.map_or(&AskedEnvironment::Nothing, |manifest| &manifest.environment);
+    match asked {
+        AskedEnvironment::Any if granted.environment.is_empty() => gaps.push(Gap {
+            what: "it asks for environment variables, and is granted none".to_owned(),
+            line: grants("environment: [LANG]"),
+        }),
+        AskedEnvironment::Names(names) => {
+            let is_granted = |name: &&String| granted.environment.iter().any(|grant| grant.value.name == **name);
+            gaps.extend(names.iter().filter(|name| !is_granted(name)).map(|name| Gap {
+                what: format!("it asks for the variable {name}, and is not granted that"),
+                line: grants(&format!("environment: [{name}]")),
+            }));
+        }
+        AskedEnvironment::Any | AskedEnvironment::Nothing => {}
+    }
+    let names = granted.environment.iter().map(|grant| &grant.value.name);
+    gaps.extend(names.filter(|name| !asked.covers(name)).map(|name| Gap {
+        what: format!("it is granted the variable {name}, and does not ask for that"),
+        line: asks(&format!("environment: [{name}]")),
     }));
     gaps
 }

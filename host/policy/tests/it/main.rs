@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod capabilities;
+mod environment;
 mod fixtures;
 mod folders;
 mod garbage;

@@ -82,7 +82,6 @@ fn what_is_wrong_with_a_place_or_a_secret_names_its_line() {
             "{ network: [{ host: a.example }, { host: A.example }] }",
             "https://a.example:443 stands here twice; keep one",
         ),
-        ("{ environment: [X] }", "permissions.environment: not supported by this version; files and network are"),
         (
             &format!("{{ secrets: [{KEY}] }}"),
             "secrets[0].host: \"api.example.com\" is not granted; name it under network as well",

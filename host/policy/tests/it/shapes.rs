@@ -77,9 +77,10 @@ fn each_mistake_names_its_place_and_what_would_be_right() {
             "guards: { kernel: { component: x.wasm, enabled: false } }",
             "1:11: guards.kernel: kernel is the host's own name in receipts; choose another",
         ),
+        ("kernel: { nested_depth_limit: 5 }", "1:31: kernel.nested_depth_limit: 5 is not a whole number from 0 to 4"),
         (
-            "servers: { hello: { permissions: { environment: [] } } }",
-            "1:36: servers.hello.permissions.environment: not supported by this version; files and network are",
+            "servers: { hello: { permissions: { environment: { TZ: UTC } } } }",
+            "1:36: servers.hello.permissions.environment: a mapping is not a list of variables, such as [LANG, TZ=UTC]",
         ),
         (
             "servers: { hello: { permissions: { files: [{ path: x }] } } }",

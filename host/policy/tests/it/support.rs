@@ -45,6 +45,8 @@ pub(crate) const LIMITS: Limits = Limits {
     table_elements: 10_000,
     instances: 10,
     component_bytes: 1 << 20,
+    compile_time_ms: 10_000,
+    compile_memory_bytes: 1 << 28,
     output_bytes: 1 << 20,
     log_bytes: 4096,
     stdio_bytes: 4096,
@@ -57,7 +59,7 @@ pub(crate) const DEFAULTS: Defaults = Defaults { guard: LIMITS, hook: LIMITS, to
 fn imports(bytes: &[u8]) -> Option<Imports> {
     let imports = bytes.strip_prefix(b"foreign")?;
     let has = |name: &[u8]| imports.windows(name.len()).any(|found| found == name);
-    Some(Imports { files: has(b"files"), requests: has(b"requests") })
+    Some(Imports { files: has(b"files"), requests: has(b"requests"), environment: has(b"environment") })
 }
 
 /// A project folder, its state in `.chio` and its keys in `keys`, none of which exists before something is put there.

@@ -17,7 +17,7 @@ use crate::testing::{guard, limits, snapshot};
 fn cached(folder: &Path) -> (Arc<Runtime>, usize) {
     let cache = CompiledCache::open(folder, [7; 32]).unwrap();
     let entries = std::fs::read_dir(folder).unwrap().count();
-    (Runtime::new(RuntimeConfig { places: 1, cache: Some(cache) }).unwrap(), entries)
+    (Runtime::new(RuntimeConfig { places: 1, cache: Some(cache), ..RuntimeConfig::default() }).unwrap(), entries)
 }
 
 /// Loads it with the cache in this folder, and says what it answers.
@@ -58,7 +58,9 @@ async fn an_entry_stands_in_for_init_and_a_damaged_one_does_not() {
     let digest = sha256_hex(&bytes);
     let entry = EntryName::initialised(&digest, r#"{"a":1}"#, &limits(), engines.pooled.engine());
     // Under its name and the host's key stands a guard that allows everything: what is found is what is run.
-    CompiledCache::open(&folder, [7; 32]).unwrap().put(&entry, &engines.compile(&guard("nop")).unwrap());
+    CompiledCache::open(&folder, [7; 32])
+        .unwrap()
+        .put(&entry, &engines.compile(&guard("nop"), &Limits::GUARD).await.unwrap());
     assert_eq!(told().await, None);
     let planted = std::fs::read(folder.join(entry.to_string())).unwrap();
     for damage in [&planted[..planted.len() / 2], b"", b"what is this"] {

@@ -47,7 +47,7 @@ pub(crate) fn snapshot(
     wizer.init_func("init").keep_init_func(true);
     let unfit = |e: wasmtime::Error| LoadError::Unfit(one_line(&e));
     let (context, readable) = wizer.instrument_component(bytes).map_err(unfit)?;
-    let loaded = engines.load(&engines.compile(&readable)?);
+    let loaded = engines.load(&Handle::current().block_on(engines.compile(&readable, limits))?);
     let (component, allocation) = loaded.map_err(|e| LoadError::Host(one_line(&e)))?;
     check_needs(&component, limits)?;
     // The instance that reads the others is one more.

@@ -13,7 +13,7 @@ pub(crate) const OWN: &[&str] = &["types", "configuration", "host", "nested"];
 /// address may be reached, no request is sent, the environment is empty.
 const WASI: [&str; 7] = ["cli", "clocks", "filesystem", "http", "io", "random", "sockets"];
 /// An interface that is no release yet, in every draft of it: a server's `config`, name by name.
-pub(super) const SETTINGS: &str = "config/store";
+pub(super) const SETTINGS: (&str, &str) = ("config", "store");
 
 /// Refuses imports that the host does not offer.
 pub(crate) fn check_imports(inspection: &Inspection, own: &[&str]) -> Result<(), LoadError> {
@@ -38,6 +38,8 @@ pub struct Live {
     pub files: Option<Access>,
     /// Whether it may send requests to anybody.
     pub network: bool,
+    /// Whether it sees a variable of the environment.
+    pub environment: bool,
 }
 
 /// What a component can do, from those of its imports that lead somewhere. Clocks, random numbers and the standard streams
@@ -45,7 +47,9 @@ pub struct Live {
 #[must_use]
 pub fn effect_class(inspection: &Inspection, live: Live) -> EffectClass {
     let imports = |is: &dyn Fn(&str) -> bool| inspection.imports.iter().any(|name| is(name));
-    if calls_tools(inspection) || (live.network && imports(&|name| is_wasi(name, "http"))) {
+    let sends = live.network && imports(&|name| is_wasi(name, "http"));
+    let sees = live.environment && imports(&|name| is_wasi_interface(name, "cli", "environment"));
+    if calls_tools(inspection) || sends || sees {
         return EffectClass::SideEffecting;
     }
     match live.files.filter(|_| imports(&|name| is_wasi(name, "filesystem"))) {
@@ -62,15 +66,26 @@ pub fn calls_tools(inspection: &Inspection) -> bool {
 }
 
 /// The class of a server with these grants.
-pub(super) fn class(inspection: &Inspection, files: &[FileGrant], outbound: &Grants) -> EffectClass {
+pub(super) fn class(
+    inspection: &Inspection,
+    files: &[FileGrant],
+    outbound: &Grants,
+    environment: &[(String, String)],
+) -> EffectClass {
     let access = |grant: &FileGrant| grant.access() == Access::ReadWrite;
     let files = (!files.is_empty()).then(|| if files.iter().any(access) { Access::ReadWrite } else { Access::Read });
-    effect_class(inspection, Live { files, network: !outbound.is_empty() })
+    effect_class(inspection, Live { files, network: !outbound.is_empty(), environment: !environment.is_empty() })
+}
+
+/// The package and the name of an interface of WASI 0.2.
+fn wasi(name: &str) -> Option<(&str, &str)> {
+    let (found, version) = split("wasi:", name)?;
+    found.split_once('/').filter(|_| (version.major, version.minor) == (0, 2))
 }
 
 /// Whether `name` is an interface of this package of WASI 0.2.
 fn is_wasi(name: &str, package: &str) -> bool {
-    wasi(name).and_then(|found| found.split_once('/')).is_some_and(|(found, _)| found == package)
+    wasi(name).is_some_and(|(found, _)| found == package)
 }
 
 /// Whether `name` is the interface by which a component reads its settings.
@@ -78,10 +93,9 @@ pub(super) fn is_settings(name: &str) -> bool {
     wasi(name) == Some(SETTINGS)
 }
 
-/// Package and interface of a name of WASI 0.2.
-fn wasi(name: &str) -> Option<&str> {
-    let (found, version) = split("wasi:", name)?;
-    ((version.major, version.minor) == (0, 2)).then_some(found)
+/// Whether `name` is this one.
+fn is_wasi_interface(name: &str, package: &str, interface: &str) -> bool {
+    wasi(name) == Some((package, interface))
 }
 
 #[cfg(test)]
@@ -110,23 +124,28 @@ mod tests {
         let grant = |access| vec![FileGrant::new(folder.path(), "/work", access).unwrap()];
         let none = outbound(Vec::new());
         let files = importing(&["wasi:filesystem/types@0.2.6", "wasi:clocks/wall-clock@0.2.6", "wasi:io/poll@0.2.6"]);
-        assert_eq!(class(&files, &[], &none), EffectClass::Pure);
-        assert_eq!(class(&files, &grant(Access::Read), &none), EffectClass::ReadOnly);
-        assert_eq!(class(&files, &grant(Access::ReadWrite), &none), EffectClass::SideEffecting);
+        assert_eq!(class(&files, &[], &none, &[]), EffectClass::Pure);
+        assert_eq!(class(&files, &grant(Access::Read), &none, &[]), EffectClass::ReadOnly);
+        assert_eq!(class(&files, &grant(Access::ReadWrite), &none, &[]), EffectClass::SideEffecting);
         let harmless = importing(&[
             "wasi:config/store@0.2.0-rc.1",
             "chio:plugin/host@0.1.0",
             "wasi:random/random@0.2.6",
             "wasi:cli/stdout@0.2.6",
         ]);
-        assert_eq!(class(&harmless, &grant(Access::ReadWrite), &none), EffectClass::Pure);
-        assert_eq!(class(&importing(&["chio:plugin/nested@0.1.0"]), &[], &none), EffectClass::SideEffecting);
+        assert_eq!(class(&harmless, &grant(Access::ReadWrite), &none, &[]), EffectClass::Pure);
+        assert_eq!(class(&importing(&["chio:plugin/nested@0.1.0"]), &[], &none, &[]), EffectClass::SideEffecting);
         let place = NetworkGrant { scheme: Scheme::Https, host: "a.example".to_owned(), port: 443, private: false };
         let some = outbound(vec![place]);
         let http = importing(&["wasi:http/types@0.2.6", "wasi:http/outgoing-handler@0.2.6"]);
-        assert_eq!(class(&http, &[], &none), EffectClass::Pure);
-        assert_eq!(class(&http, &[], &some), EffectClass::SideEffecting);
-        assert_eq!(class(&harmless, &[], &some), EffectClass::Pure);
+        assert_eq!(class(&http, &[], &none, &[]), EffectClass::Pure);
+        assert_eq!(class(&http, &[], &some, &[]), EffectClass::SideEffecting);
+        assert_eq!(class(&harmless, &[], &some, &[]), EffectClass::Pure);
+        let variables = [("LANG".to_owned(), "C".to_owned())];
+        let reads = importing(&["wasi:cli/environment@0.2.6"]);
+        assert_eq!(class(&reads, &[], &none, &[]), EffectClass::Pure);
+        assert_eq!(class(&reads, &[], &none, &variables), EffectClass::SideEffecting);
+        assert_eq!(class(&harmless, &[], &none, &variables), EffectClass::Pure);
     }
 
     #[test]

@@ -55,11 +55,13 @@ pub struct Permissions {
     pub files: Vec<FileGrant>,
     /// What it may send.
     pub outbound: Outbound,
+    /// The environment variables that it sees: names and values.
+    pub environment: Vec<(String, String)>,
 }
 
 impl From<Vec<FileGrant>> for Permissions {
     fn from(files: Vec<FileGrant>) -> Self {
-        Self { files, outbound: Outbound::default() }
+        Self { files, ..Self::default() }
     }
 }
 
@@ -109,6 +111,7 @@ pub struct WasmToolServer {
     allocation: Allocation,
     files: Vec<FileGrant>,
     outbound: Arc<Grants>,
+    environment: Vec<(String, String)>,
     config: Arc<str>,
     limits: Limits,
     turnstile: Turnstile,
@@ -130,7 +133,7 @@ impl WasmToolServer {
         permissions: impl Into<Permissions>,
         described: impl Into<Described>,
     ) -> Result<Self, LoadError> {
-        let Permissions { files, outbound } = permissions.into();
+        let Permissions { files, outbound, environment } = permissions.into();
         let outbound = Arc::new(Grants::new(format!("servers.{}", plugin.name), outbound)?);
         let compiled = runtime.compile(plugin.bytes, &plugin.limits).await?;
         let kind = compiled.inspection.kind;
@@ -152,12 +155,13 @@ impl WasmToolServer {
         let Compiled { inspection, places, allocation, .. } = compiled;
         Ok(Self {
             component: plugin.component(Role::ToolServer, &inspection),
-            effect_class: effect::class(&inspection, &files, &outbound),
+            effect_class: effect::class(&inspection, &files, &outbound, &environment),
             tools,
             arguments,
             allocation,
             files,
             outbound,
+            environment,
             config: plugin.configuration(),
             limits: plugin.limits,
             turnstile: Turnstile::new(&plugin.limits, &places),
@@ -225,6 +229,7 @@ impl WasmToolServer {
             limits: &self.limits,
             files: &self.files,
             outbound: &self.outbound,
+            environment: &self.environment,
         };
         let request_id = invocation.snapshot.request_id.as_str();
         let state =

@@ -32,6 +32,7 @@ pub(crate) struct Plugged<'a> {
     pub(crate) limits: &'a Limits,
     pub(crate) files: &'a [FileGrant],
     pub(crate) outbound: &'a Arc<Grants>,
+    pub(crate) environment: &'a [(String, String)],
 }
 
 /// The state of a tool's or a rail's store.
@@ -56,7 +57,7 @@ impl ToolState {
         let who = Arc::new(Who { server: plugin.name.to_owned(), request_id: request_id.to_owned() });
         let stdio = meter.budget(limits.stdio_bytes, Stop::StdioBytes);
         let sink = |stream| Sink { stream, who: who.clone(), budget: stdio.clone() };
-        let wasi = wasi(plugin.files, sink("stdout"), sink("stderr"))?;
+        let wasi = wasi(plugin, sink("stdout"), sink("stderr"))?;
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_HANDLES);
         let mut http = WasiHttpCtx::new();
@@ -88,13 +89,14 @@ impl ToolState {
     }
 }
 
-/// No arguments, environment, standard input or network; the folders that were granted, and two streams for the log.
-fn wasi(files: &[FileGrant], stdout: Sink, stderr: Sink) -> Result<WasiCtx, Fault> {
+/// No arguments, standard input or network; the folders and variables that were granted, and two streams for the log.
+fn wasi(plugin: &Plugged<'_>, stdout: Sink, stderr: Sink) -> Result<WasiCtx, Fault> {
     let mut wasi = WasiCtx::builder();
     wasi.stdout(stdout).stderr(stderr).allow_tcp(false).allow_udp(false).allow_ip_name_lookup(false);
     // A call with folders runs on a thread of its own (`own_thread`), which may wait for the disk.
     wasi.max_random_size(MAX_RANDOM).allow_blocking_current_thread(true);
-    for grant in files {
+    wasi.envs(plugin.environment);
+    for grant in plugin.files {
         let refused = |why: &str| Fault::new(Stop::Host, why);
         let path = grant.reopen().map_err(|e| refused(&e.to_string()))?;
         let permissions = match grant.access() {

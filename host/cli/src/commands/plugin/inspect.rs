@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use chio_host_kernel::call::EffectClass;
-use chio_host_policy::{self as policy, AskedNetwork, Beside, Manifest, Origin, Parts, Use};
+use chio_host_policy::{self as policy, AskedEnvironment, AskedNetwork, Beside, Manifest, Origin, Parts, Use};
 use chio_host_runtime::{
     Access, Inspection, Kind, Live, PlainFunctions, PlainTool, calls_tools, check_imports, effect_class,
     plain_functions,
@@ -74,23 +74,26 @@ impl Found {
         check_imports(&self.seen).err().map(|error| error.to_string())
     }
 
-    fn effect(&self, files: Option<policy::Access>, network: bool) -> EffectClass {
+    fn effect(&self, files: Option<policy::Access>, network: bool, environment: bool) -> EffectClass {
         let files = files.map(|access| match access {
             policy::Access::Read => Access::Read,
             policy::Access::ReadWrite => Access::ReadWrite,
         });
-        effect_class(&self.seen, Live { files, network })
+        effect_class(&self.seen, Live { files, network, environment })
     }
 
     /// What it can do without any grant, and with all that its manifest asks for.
     fn effects(&self) -> (EffectClass, EffectClass) {
         let asked = self.manifest.as_ref();
         let network = asked.is_some_and(|manifest| manifest.network != AskedNetwork::Nothing);
-        (self.effect(None, false), self.effect(asked.and_then(|manifest| manifest.files), network))
+        let environment = asked.is_some_and(|manifest| manifest.environment != AskedEnvironment::Nothing);
+        let files = asked.and_then(|manifest| manifest.files);
+        (self.effect(None, false, false), self.effect(files, network, environment))
     }
 
     fn use_effect(&self, entry: &Use) -> EffectClass {
-        self.effect(entry.files.iter().map(|folder| folder.access).max(), !entry.network.is_empty())
+        let files = entry.files.iter().map(|folder| folder.access).max();
+        self.effect(files, !entry.network.is_empty(), !entry.environment.is_empty())
     }
 
     /// Who signed it, or what is wrong with that.
@@ -142,6 +145,7 @@ impl Found {
                 "description": manifest.description,
                 "files": files(manifest),
                 "network": network(&manifest.network),
+                "environment": environment(&manifest.environment),
                 "arguments": manifest.arguments,
             })),
         });
@@ -187,6 +191,7 @@ impl Found {
         fields.push(("manifest", json!(self.parts.file(Beside::Manifest))));
         fields.push(("files", json!(files(manifest))));
         fields.push(("network", network(&manifest.network)));
+        fields.push(("environment", environment(&manifest.environment)));
         let facts = manifest.arguments.iter().flat_map(|(tool, facts)| facts.iter().map(move |fact| (tool, fact)));
         fields.extend(facts.map(|(tool, fact)| {
             let is = json!(fact.is);
@@ -206,6 +211,7 @@ impl Found {
             "files": entry.files,
             "network": entry.network,
             "secrets": entry.secrets,
+            "environment": entry.environment,
             "invoke": entry.invoke,
             "gaps": gaps.iter().map(|(what, line)| json!({ "what": what, "line": line })).collect::<Vec<_>>(),
             "problems": entry.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -221,6 +227,10 @@ impl Found {
         granted.extend(entry.files.iter().map(|f| format!("files: {} at {}, {}", f.path, f.at, f.access.as_str())));
         granted.extend(entry.network.iter().map(|place| format!("network: {place}")));
         granted.extend(entry.secrets.iter().map(|s| format!("secret: {} as {} for {}", s.name, s.header, s.host)));
+        granted.extend(entry.environment.iter().map(|v| match &v.value {
+            Some(value) => format!("environment: {}={value}", v.name),
+            None => format!("environment: {}, the host's own", v.name),
+        }));
         granted.extend(entry.invoke.iter().map(|invoke| format!("calls: {}/{}", invoke.server, invoke.tool)));
         if granted.is_empty() {
             granted.push("nothing".to_owned());
@@ -276,6 +286,14 @@ fn network(asked: &AskedNetwork) -> Value {
         AskedNetwork::Nothing => json!("none"),
         AskedNetwork::Any => json!("any"),
         AskedNetwork::Places(places) => places.iter().map(|place| json!(place.to_string())).collect(),
+    }
+}
+
+fn environment(asked: &AskedEnvironment) -> Value {
+    match asked {
+        AskedEnvironment::Nothing => json!("none"),
+        AskedEnvironment::Any => json!("any"),
+        AskedEnvironment::Names(names) => json!(names),
     }
 }
 

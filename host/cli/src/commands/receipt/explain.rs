@@ -62,6 +62,9 @@ fn lines(record: &Value) -> Vec<(&'static str, String)> {
             lines.push((name, printable(value, 128)));
         }
     }
+    if let Some(by) = own["stopped"]["by"].as_str() {
+        lines.push(("stopped", format!("{} by {}", text(&own["stopped"]["component"]), printable(by, 64))));
+    }
     lines.extend(cost(&own["cost"]));
     lines.extend(runtime(&record["metadata"]["chio_runtime"]));
     lines.extend(evidence(record));
