@@ -169,6 +169,7 @@ impl fmt::Debug for Component {
             .field("origin", &self.origin)
             .field("signed_by", &self.signed_by)
             .field("bytes", &self.bytes.len())
+            .field("fixtures", &self.fixtures.as_ref().map(|fixtures| fixtures.len()))
             .finish()
     }
 }
