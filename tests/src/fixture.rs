@@ -136,6 +136,10 @@ fn builtin(kind: Kind, name: &str) -> &'static [u8] {
     chio_host_builtin::find(kind, name).expect("the reference component is embedded").bytes
 }
 
+fn patient(limits: Limits) -> Limits {
+    Limits { deadline: std::time::Duration::from_mins(5), ..limits }
+}
+
 /// One sandbox for all tests of a process, with a cache, so that each component is compiled once and not by every test.
 fn shared_runtime() -> Arc<Runtime> {
     static SHARED: OnceLock<(Arc<Runtime>, tempfile::TempDir)> = OnceLock::new();
@@ -198,10 +202,24 @@ impl FixtureBuilder {
         self
     }
 
+    /// Adds an embedded guard that may take its time, for a test that keeps the machine busy.
+    pub async fn patient_guard(self, name: &str) -> Self {
+        self.guard_component(name, builtin(Kind::Guard, name), patient(Limits::GUARD), &Value::Null).await
+    }
+
     /// Adds an embedded hook.
-    pub async fn hook(mut self, name: &str) -> Self {
+    pub async fn hook(self, name: &str) -> Self {
+        self.hook_with(name, Limits::HOOK).await
+    }
+
+    /// Adds an embedded hook that may take its time.
+    pub async fn patient_hook(self, name: &str) -> Self {
+        self.hook_with(name, patient(Limits::HOOK)).await
+    }
+
+    async fn hook_with(mut self, name: &str, limits: Limits) -> Self {
         let bytes = builtin(Kind::Hook, name);
-        let plugin = Plugin { name, bytes, config: &Value::Null, limits: Limits::HOOK };
+        let plugin = Plugin { name, bytes, config: &Value::Null, limits };
         let hook = WasmHook::load(&self.runtime, &plugin).await.expect("the hook loads");
         self.plugins.hooks.push(Arc::new(hook));
         self

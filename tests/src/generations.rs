@@ -17,12 +17,12 @@ pub async fn generation(of: FixtureBuilder, number: u64) -> FixtureBuilder {
     };
     of.settings(|settings| settings.policy_hash = format!("{number:064x}"))
         .native_guard(Arc::new(NativeGuard::new("first", says).pausing(1)))
-        .guard("forbidden_path")
+        .patient_guard("forbidden_path")
         .await
         .native_guard(Arc::new(NativeGuard::new("last", says).pausing(1)))
         .hello()
         .await
-        .hook("secret_redactor")
+        .patient_hook("secret_redactor")
         .await
 }
 
