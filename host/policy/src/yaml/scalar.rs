@@ -36,9 +36,10 @@ impl Plain {
 fn number(text: &str, unsigned: &str) -> Plain {
     let Some(digits) = without_underscores(unsigned) else { return Plain::Text };
     let is_integer = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    let is_based = digits.strip_prefix('0').is_some_and(|rest| {
-        rest.strip_prefix(['x', 'X', 'o', 'O', 'b', 'B'])
-            .is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_hexdigit()))
+    // Digits of that base alone: a key or a digest that begins with `0b` is a number to nobody.
+    let is_based = [('x', 16), ('X', 16), ('o', 8), ('O', 8), ('b', 2), ('B', 2)].iter().any(|(letter, base)| {
+        let rest = digits.strip_prefix('0').and_then(|rest| rest.strip_prefix(*letter));
+        rest.is_some_and(|digits| !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(*base)))
     });
     if is_based || (is_integer && digits.len() > 1 && digits.starts_with('0')) {
         return Plain::Refused("is read differently by different readers; write a decimal number, or quote it");
@@ -132,6 +133,8 @@ mod tests {
             (".", Plain::Text),
             ("1e", Plain::Text),
             ("0x", Plain::Text),
+            ("0bb47b6ac63196ba155ae49121f9a3169b32f3d2d6140395c44ae0142b5ab0c2", Plain::Text),
+            ("0o19", Plain::Text),
             ("./workspace", Plain::Text),
             ("-", Plain::Text),
             ("+-5", Plain::Text),
