@@ -94,7 +94,7 @@ fn is_deterministic(project: &Project, first: &Value) {
 fn judges_in_a_policy(project: &Project, limits: &str) {
     let config = format!("component: {0}/{0}.wasm, config: {{ wekend: deny }}{limits}", project.name);
     let policy = format!(
-        "guards:\n  mine: {{ {config} }}\nservers: {{ hello: {{ component: builtin:hello }} }}\ncapabilities:\n  \
+        "plugins: {{ allow_unsigned: true }}\nguards:\n  mine: {{ {config} }}\nservers: {{ hello: {{ component: builtin:hello }} }}\ncapabilities:\n  \
          default: {{ tools: [{{ server: hello, tool: hello_world, operations: [invoke], ttl: 300 }}] }}\n"
     );
     project.place.write("policy.yaml", policy.replace("wekend", "weekend"));
