@@ -89,8 +89,8 @@ impl WasmGuard {
         let counters = snapshot::counters(counters);
         let call = snapshot::snapshot(call, &facts, &counters);
         let ended = timeout(run.deadline, async {
-            store.data_mut().inert().set_time(time);
             let instance = self.pre.instantiate_async(&mut store).await.map_err(Failure::Start)?;
+            store.data_mut().inert().set_time(time);
             let guard = self.indices.load(&mut store, &instance).map_err(Failure::Start)?;
             guard.chio_plugin_guarding().call_check(&mut store, call).await.map_err(Failure::Call)
         });

@@ -246,9 +246,12 @@ async fn an_init_of_another_type_is_refused() {
 async fn it_has_no_configuration_to_ask_for() {
     let text = r#"(component
         (import "chio:plugin/configuration@0.1.0" (instance (export "get" (func (result string)))))
-        (core module $m (func (export "init")))
+        (core module $m (memory (export "memory") 1)
+            (func (export "realloc") (param i32 i32 i32 i32) (result i32) (i32.const 0))
+            (func (export "init") (param i32 i32)))
         (core instance $i (instantiate $m))
-        (func (export "init") (canon lift (core func $i "init")))
+        (func (export "init") (param "config" string)
+            (canon lift (core func $i "init") (memory (core memory $i "memory")) (realloc (core func $i "realloc"))))
         (instance $guarding)
         (export "chio:plugin/guarding@0.1.0" (instance $guarding)))"#;
     let error = refused(&wat::parse_str(text).unwrap(), limits()).await.to_string();
