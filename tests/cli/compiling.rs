@@ -25,19 +25,7 @@ fn policy(place: &Place, guards: &[&str], limits: &str) {
 
 /// A check under a cache of its own.
 fn check(place: &Place) -> Done {
-    place.run(&[
-        "check",
-        "--policy",
-        "policy.yaml",
-        "--server",
-        "hello",
-        "--tool",
-        "hello_world",
-        "--params",
-        r#"{"name":"Chio"}"#,
-        "--cache",
-        "compiled",
-    ])
+    place.ask_with("check", "hello", "hello_world", r#"{"name":"Chio"}"#, &["--cache", "compiled"])
 }
 
 /// With a byte of memory nothing can be compiled in a process of its own; so whatever loads was not.

@@ -12,21 +12,8 @@ fn policy(action: &str) -> String {
 
 fn full(place: &Place, fixture: &str) -> crate::support::Done {
     place.write("output.json", fixture);
-    place.run(&[
-        "check",
-        "--policy",
-        "policy.yaml",
-        "--server",
-        "hello",
-        "--tool",
-        "hello_world",
-        "--params",
-        r#"{"name":"Chio"}"#,
-        "--mode",
-        "full",
-        "--output-fixture",
-        "output.json",
-    ])
+    let more = ["--mode", "full", "--output-fixture", "output.json"];
+    place.ask_with("check", "hello", "hello_world", r#"{"name":"Chio"}"#, &more)
 }
 
 fn with_secret() -> String {

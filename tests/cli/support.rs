@@ -99,7 +99,13 @@ impl Place {
 
     /// A check or call of a tool under `policy.yaml`.
     pub(crate) fn ask(&self, command: &str, server: &str, tool: &str, params: &str) -> Done {
-        self.run(&[command, "--policy", "policy.yaml", "--server", server, "--tool", tool, "--params", params])
+        self.ask_with(command, server, tool, params, &[])
+    }
+
+    /// The same, with more options.
+    pub(crate) fn ask_with(&self, command: &str, server: &str, tool: &str, params: &str, more: &[&str]) -> Done {
+        let asked = [command, "--policy", "policy.yaml", "--server", server, "--tool", tool, "--params", params];
+        self.run(&[&asked, more].concat())
     }
 }
 

@@ -1,12 +1,11 @@
 //! A component as commands name it: its file, a package, or `builtin:NAME`.
 
-use std::fs::File;
-use std::io::Read;
+use std::io::Write;
 use std::path::Path;
 
 use chio_host_kernel::canonical;
 use chio_host_kernel::operation::Role;
-use chio_host_policy::{Beside, Builtin, Manifest, Parts};
+use chio_host_policy::{Beside, Builtin, Manifest, Parts, files};
 use chio_host_runtime::{Inspection, Kind};
 
 use crate::error::CliError;
@@ -22,30 +21,17 @@ pub(crate) fn read_any(component: &str) -> Result<Parts, CliError> {
     }
 }
 
-/// The longest component that is read, in bytes, whatever its limits say. Python and JavaScript guests carry their
-/// interpreter with them.
-const MAX_COMPONENT_BYTES: u64 = 64 << 20;
 /// The longest manifest, in bytes.
-const MAX_TEXT_BYTES: u64 = 1 << 20;
+const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// A component's file by itself, as far as a component may be long.
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, CliError> {
-    read_file(path, MAX_COMPONENT_BYTES)
+    files::read(path, files::MAX_COMPONENT_BYTES).map_err(|why| CliError::path(path, why))
 }
 
 /// A text beside a component.
 pub(crate) fn read_text(path: &Path) -> Result<String, CliError> {
-    String::from_utf8(read_file(path, MAX_TEXT_BYTES)?).map_err(|_| CliError::path(path, "it is not UTF-8"))
-}
-
-fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, CliError> {
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|e| CliError::path(path, e))?;
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(|e| CliError::path(path, e))?;
-    if bytes.len() as u64 > limit {
-        return Err(CliError::path(path, format!("it is longer than {limit} bytes")));
-    }
-    Ok(bytes)
+    files::read(path, MAX_TEXT_BYTES).and_then(files::text).map_err(|why| CliError::path(path, why))
 }
 
 fn builtin(name: &str) -> Result<Parts, CliError> {
@@ -95,4 +81,17 @@ pub(crate) fn kind(role: Role) -> &'static str {
         Role::ToolServer => "tool-server",
         Role::Rail => "rail",
     }
+}
+
+/// Writes a whole file or nothing: whoever reads it meanwhile reads the one before.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    let failed = |e: std::io::Error| CliError::path(path, e);
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut unfinished = tempfile::Builder::new();
+    #[cfg(unix)]
+    unfinished.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    let mut file = unfinished.tempfile_in(dir).map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+    file.persist(path).map_err(|e| failed(e.error))?;
+    Ok(())
 }

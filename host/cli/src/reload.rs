@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use crate::error::CliError;
 use crate::host::Host;
-use crate::mcp::Offer;
+use crate::mcp::{Catalog, Offer, ServeError};
 use crate::print;
 use crate::rules::Rules;
 use crate::watched::Files;
@@ -65,9 +65,11 @@ async fn replace(
     let (loaded, files) = host.load_anew(policy).await;
     let done = async {
         let loaded = loaded?;
-        Offer::check(&loaded.plugins, &*loaded.agent).map_err(|e| CliError::Mcp(e.to_string()))?;
+        // Before anything is in force, so that nothing is left to fail after it.
+        let catalog = Catalog::new(&loaded.plugins, &*loaded.agent).map_err(ServeError::Catalog);
+        let catalog = catalog.map_err(|e| CliError::Mcp(e.to_string()))?;
         let rules = host.put_in_force(loaded).await?;
-        offering.send_replace(Arc::new(offer(&rules)?));
+        offering.send_replace(Arc::new(Offer::of(catalog, rules.kernel.clone(), rules.agent.clone())));
         Ok(rules)
     };
     (done.await, files)

@@ -1,4 +1,4 @@
-//! Reads a policy, a component or a manifest from the disk, within bounds.
+//! Reads a policy, a component or a manifest from the disk, within bounds: here, and for commands that read one by itself.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -6,13 +6,13 @@ use std::path::Path;
 
 /// The largest component that is read, in bytes, whatever its limits say. Python and JavaScript guests carry their
 /// interpreter with them.
-pub(crate) const MAX_COMPONENT_BYTES: usize = 64 << 20;
+pub const MAX_COMPONENT_BYTES: usize = 64 << 20;
 
 /// The bytes of a regular file; anything else (a pipe, a device) could block or never end.
 ///
 /// # Errors
 /// Says what is wrong, to stand behind the file's name.
-pub(crate) fn read(path: &Path, max: usize) -> Result<Vec<u8>, String> {
+pub fn read(path: &Path, max: usize) -> Result<Vec<u8>, String> {
     let file = open(path)?;
     let mut bytes = Vec::new();
     let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
@@ -46,7 +46,7 @@ pub(crate) fn check(path: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// Says which line is no UTF-8.
-pub(crate) fn text(bytes: Vec<u8>) -> Result<String, String> {
+pub fn text(bytes: Vec<u8>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = valid.split(|b| *b == b'\n').count();

@@ -11,7 +11,7 @@
 
 mod builtins;
 mod document;
-mod files;
+pub mod files;
 pub mod fixtures;
 mod hash;
 mod limits;

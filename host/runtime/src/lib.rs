@@ -22,6 +22,7 @@ mod inert;
 mod initialised;
 mod inspect;
 mod limits;
+mod lines;
 mod meter;
 mod outbound;
 mod places;

@@ -8,7 +8,6 @@ mod sign;
 mod test;
 mod verify;
 
-use std::io::Write;
 use std::path::Path;
 
 use chio_host_policy::{Parts, is_package};
@@ -63,17 +62,4 @@ fn read_loose(component: &str, verb: &str) -> Result<Parts, CliError> {
         return refused(&format!("it is packed already; {verb} the component's own file, and pack that"));
     }
     read(component)
-}
-
-/// Writes a whole file or nothing: whoever reads it meanwhile reads the one before.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    let failed = |e: std::io::Error| CliError::path(path, e);
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut unfinished = tempfile::Builder::new();
-    #[cfg(unix)]
-    unfinished.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    let mut file = unfinished.tempfile_in(dir).map_err(failed)?;
-    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
-    file.persist(path).map_err(|e| failed(e.error))?;
-    Ok(())
 }

@@ -78,7 +78,7 @@ pub(super) struct Resolved {
 
 /// The tools that the agent may invoke, by the names that its client knows.
 #[derive(Debug)]
-pub(super) struct Catalog {
+pub(crate) struct Catalog {
     tools: Vec<Tool>,
     by_name: BTreeMap<String, Resolved>,
     /// Servers' names as they begin a tool's, with their own.
@@ -87,7 +87,7 @@ pub(super) struct Catalog {
 
 impl Catalog {
     /// Names every covered tool, or says everything that is wrong with the names.
-    pub(super) fn new(plugins: &Plugins, tokens: &dyn Tokens) -> Result<Self, Vec<CatalogError>> {
+    pub(crate) fn new(plugins: &Plugins, tokens: &dyn Tokens) -> Result<Self, Vec<CatalogError>> {
         let mut catalog = Self { tools: Vec::new(), by_name: BTreeMap::new(), servers: Vec::new() };
         let mut errors = Vec::new();
         for (name, server) in &plugins.servers {

@@ -22,10 +22,10 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chio_host_kernel::Kernel;
 use chio_host_kernel::call::Call;
 use chio_host_kernel::capability::CapabilityToken;
 use chio_host_kernel::proof::ProofOfPossession;
-use chio_host_kernel::{Kernel, Plugins};
 use rmcp::service::{Peer, QuitReason, RunningService, ServerInitializeError, serve_server};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::pin;
@@ -33,8 +33,7 @@ use tokio::sync::watch;
 use tokio::task::JoinError;
 
 pub(crate) use self::answer::awaited;
-use self::catalog::Catalog;
-pub(crate) use self::catalog::CatalogError;
+pub(crate) use self::catalog::{Catalog, CatalogError};
 use self::door::{Door, Written};
 use self::edge::Edge;
 
@@ -84,15 +83,12 @@ impl Offer {
     /// Tools that cannot be offered under a name that every client takes.
     pub(crate) fn new(kernel: Arc<Kernel>, tokens: Arc<dyn Tokens>) -> Result<Self, ServeError> {
         let catalog = Catalog::new(kernel.plugins(), &*tokens).map_err(ServeError::Catalog)?;
-        Ok(Self { kernel, tokens, catalog })
+        Ok(Self::of(catalog, kernel, tokens))
     }
 
-    /// Whether there could be one of these.
-    ///
-    /// # Errors
-    /// As with [`new`](Self::new).
-    pub(crate) fn check(plugins: &Plugins, tokens: &dyn Tokens) -> Result<(), ServeError> {
-        Catalog::new(plugins, tokens).map(drop).map_err(ServeError::Catalog)
+    /// The same where the catalog was made before the kernel, of the same plugins and tokens.
+    pub(crate) fn of(catalog: Catalog, kernel: Arc<Kernel>, tokens: Arc<dyn Tokens>) -> Self {
+        Self { kernel, tokens, catalog }
     }
 }
 

@@ -31,35 +31,16 @@ pub(crate) fn build(project: &Project) -> Result<Inspection, CliError> {
     let path = project.component();
     let refused = |why: String| CliError::path(&path, why);
     let built = chio_host_runtime::inspect(&bytes).map_err(|e| refused(format!("what was built is refused: {e}")))?;
-    let fits = match project.role {
-        Role::Guard => matches!(built.kind, Kind::Guard | Kind::InitialisedGuard),
-        Role::OutputHook => built.kind == Kind::OutputHook,
-        Role::ToolServer => built.kind == Kind::ToolServer,
-        Role::Rail => built.kind == Kind::Rail,
-    };
+    // Functions without a world of ours are for components that were not begun as a project here.
+    let fits = built.kind != Kind::Plain && component::role(&built) == Some(project.role);
     if !fits {
         let world = built.kind;
         return Err(refused(format!(
             "what was built is of the world {world}, and the manifest calls it something else"
         )));
     }
-    put(&path, &bytes)?;
+    component::write(&path, &bytes)?;
     Ok(built)
-}
-
-/// Writes a file beside its place, and then into it.
-fn put(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = tempfile::NamedTempFile::new_in(folder).map_err(|e| CliError::path(path, e))?;
-    fs::write(file.path(), bytes).map_err(|e| CliError::path(path, e))?;
-    // A temporary file is its maker's alone; a component is no secret.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let readable = fs::Permissions::from_mode(0o644);
-        fs::set_permissions(file.path(), readable).map_err(|e| CliError::path(path, e))?;
-    }
-    file.persist(path).map(drop).map_err(|e| CliError::path(path, e.error))
 }
 
 /// Runs a program in the project's folder. `advice` is what to do where there is none.

@@ -149,7 +149,8 @@ fn readme(wanted: &Wanted) -> String {
     format!(
         "# {name}\n\n`{source}` is the {}; building needs {needs}.\n\n    chio-host plugin build    # makes {name}.wasm\n    \
          chio-host plugin test     # asks it what {name}.fixtures.yaml says\n\n`chio-host plugin bench` measures it. A policy \
-         names it:\n\n```yaml\n{section}:\n  {name}:\n    component: {name}.wasm\n{config}{limits}plugins: {{ allow_unsigned: true }}    # or `chio-host plugin sign` it\n```\n",
+         names it:\n\n```yaml\n{section}:\n  {name}:\n    component: {name}.wasm\n{config}{limits}plugins: \
+         {{ allow_unsigned: true }}    # or `chio-host plugin sign` it\n```\n",
         kind.in_manifest(),
     )
 }

@@ -3,21 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use chio_host_kernel::canonical::printable;
 use sha2::{Digest, Sha256};
 use wasmtime::component::Resource;
 use wasmtime::{Result, bail};
 use wasmtime_wasi::p2::bindings::{cli, clocks, random};
-use wasmtime_wasi::p2::{DynOutputStream, DynPollable, OutputStream, Pollable, StreamError, StreamResult, subscribe};
+use wasmtime_wasi::p2::{DynOutputStream, DynPollable, Pollable, subscribe};
 
 use super::Inert;
-use crate::answer::MAX_MESSAGE;
-use crate::meter::Budget;
+use crate::lines::Lines;
 
 /// The most random bytes of one request.
 const MAX_RANDOM: u64 = 64 << 10;
-/// How much a guest may hand over in one write, in bytes.
-const CHUNK: usize = 64 << 10;
 /// What the random numbers are made of: the same for every guest and every call.
 const SEED: &[u8] = b"chio-host: the random numbers of guards and hooks";
 const NANOSECONDS: u64 = 1_000_000_000;
@@ -51,7 +47,9 @@ impl Inert {
     }
 
     fn stream(&mut self) -> Result<Resource<DynOutputStream>> {
-        let stream: DynOutputStream = Box::new(Swallowed(self.stdio.clone()));
+        // What is written is counted and forgotten, save where somebody debugs a guest.
+        let say = |line: &str| tracing::debug!(target: "chio::plugin", "{line}");
+        let stream: DynOutputStream = Box::new(Lines { budget: self.stdio.clone(), say });
         Ok(self.table.push(stream)?)
     }
 }
@@ -82,32 +80,6 @@ impl Pollable for Timer {
     async fn ready(&mut self) {
         self.waited.until(self.when);
     }
-}
-
-/// Standard output and error: what is written is counted and forgotten, save where somebody debugs a guest.
-struct Swallowed(Budget);
-
-impl OutputStream for Swallowed {
-    fn write(&mut self, bytes: bytes::Bytes) -> StreamResult<()> {
-        self.0.take(bytes.len()).map_err(StreamError::Trap)?;
-        for line in String::from_utf8_lossy(&bytes).lines().filter(|line| !line.is_empty()) {
-            tracing::debug!(target: "chio::plugin", "{}", printable(line, MAX_MESSAGE));
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> StreamResult<()> {
-        Ok(())
-    }
-
-    fn check_write(&mut self) -> StreamResult<usize> {
-        Ok(CHUNK)
-    }
-}
-
-#[wasmtime_wasi::async_trait]
-impl Pollable for Swallowed {
-    async fn ready(&mut self) {}
 }
 
 impl clocks::monotonic_clock::Host for Inert {

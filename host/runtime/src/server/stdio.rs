@@ -3,18 +3,13 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use chio_host_kernel::canonical::printable;
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
-use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
+use wasmtime_wasi::p2::OutputStream;
 
 use super::host::Who;
-use crate::answer::MAX_MESSAGE;
+use crate::lines::Lines;
 use crate::meter::Budget;
-
-/// How much a guest may hand over in one write, in bytes.
-const CHUNK: usize = 64 << 10;
 
 /// One of the two streams. Both draw on one budget.
 #[derive(Clone)]
@@ -37,31 +32,10 @@ impl StdoutStream for Sink {
     }
 
     fn p2_stream(&self) -> Box<dyn OutputStream> {
-        Box::new(self.clone())
-    }
-}
-
-impl OutputStream for Sink {
-    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        self.budget.take(bytes.len()).map_err(StreamError::Trap)?;
-        for line in String::from_utf8_lossy(&bytes).lines().filter(|line| !line.is_empty()) {
-            let (stream, who) = (self.stream, &self.who);
-            let line = printable(line, MAX_MESSAGE);
+        let Self { stream, who, budget } = self.clone();
+        let say = move |line: &str| {
             tracing::info!(target: "chio::plugin", server = who.server, request_id = who.request_id, stream, "{line}");
-        }
-        Ok(())
+        };
+        Box::new(Lines { budget, say })
     }
-
-    fn flush(&mut self) -> StreamResult<()> {
-        Ok(())
-    }
-
-    fn check_write(&mut self) -> StreamResult<usize> {
-        Ok(CHUNK)
-    }
-}
-
-#[wasmtime_wasi::async_trait]
-impl Pollable for Sink {
-    async fn ready(&mut self) {}
 }

@@ -6,9 +6,10 @@ use chio_host_kernel::canonical::sha256_hex;
 use chio_host_policy::is_package;
 use serde_json::json;
 
-use super::{read_loose, write};
+use super::read_loose;
 use crate::Outcome;
 use crate::args::Format;
+use crate::component::write;
 use crate::error::CliError;
 use crate::print;
 

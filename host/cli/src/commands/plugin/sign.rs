@@ -7,10 +7,10 @@ use chio_host_policy::{Beside, Parts};
 use chio_host_runtime::check_imports;
 use serde_json::json;
 
-use super::{read_loose, write};
+use super::read_loose;
 use crate::Outcome;
 use crate::args::{Common, SignArgs};
-use crate::component::{inspected, kind, manifest, role};
+use crate::component::{inspected, kind, manifest, role, write};
 use crate::error::CliError;
 use crate::folders::Folders;
 use crate::people::Person;

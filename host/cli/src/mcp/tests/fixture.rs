@@ -23,7 +23,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, 
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinHandle;
 
-use crate::mcp::{Offer, ServeError, Session, Tokens, serve};
+use crate::mcp::{Catalog, Offer, ServeError, Session, Tokens, serve};
 
 const NOW: u64 = 1_800_000_000;
 
@@ -276,7 +276,7 @@ fn plugins(servers: &[(&str, &[&str])], hooks: Vec<Arc<dyn OutputHook>>, meeting
 pub(super) fn check(servers: &[(&str, &[&str])]) -> Result<(), ServeError> {
     let meeting = Arc::new(Meeting { entered: Semaphore::new(0), gate: Semaphore::new(0) });
     let plugins = plugins(servers, Vec::new(), &meeting);
-    Offer::check(&plugins, &wallet(&signer(), &plugins))
+    Catalog::new(&plugins, &wallet(&signer(), &plugins)).map(drop).map_err(ServeError::Catalog)
 }
 
 /// The names of the tools that most tests use.

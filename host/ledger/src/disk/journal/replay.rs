@@ -26,12 +26,8 @@ pub(in crate::disk) fn replay(
 ) -> Result<Position, String> {
     let found = segments(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let last = found.last().copied().unwrap_or_default();
-    let expected = FIRST..=last.max(from.segment);
-    if let Some(missing) = expected
-        .clone()
-        .zip(found.iter().map(Some).chain(std::iter::repeat(None)))
-        .find_map(|(number, found)| (found != Some(&number)).then_some(number))
-    {
+    let mut expected = FIRST..=last.max(from.segment);
+    if let Some(missing) = expected.find(|number| found.binary_search(number).is_err()) {
         return Err(format!("{} is missing", segment_path(folder, missing).display()));
     }
     let mut end = from;
