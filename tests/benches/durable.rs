@@ -1,8 +1,8 @@
 //! What durability costs: syncs, throughput next to a ledger in memory, and whether the hundred-thousandth call costs more
 //! than the thousandth. Ratios within one run, but for the size of a large ledger and the time to open it again.
 //!
-//! `cargo bench --bench durable`, or with `-- --quick` for a run that only shows that it works. `-- growth` leaves the
-//! throughput out.
+//! `cargo bench --bench durable`, or with `-- --quick` for a run that only shows that it works. `-- growth` and
+//! `-- throughput` run that part alone.
 
 #![expect(clippy::print_stdout, reason = "its report is what it is for")]
 
@@ -34,10 +34,13 @@ fn main() {
     let effort = if std::env::args().any(|a| a == "--quick") { QUICK } else { FULL };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("tokio starts").block_on(async {
-        if !std::env::args().any(|a| a == "growth") {
+        let only = |part: &str| std::env::args().any(|a| a == part);
+        if !only("growth") {
             throughput(effort).await;
         }
-        growth(effort).await;
+        if !only("throughput") {
+            growth(effort).await;
+        }
     });
 }
 

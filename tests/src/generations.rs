@@ -42,8 +42,8 @@ pub fn generation_of(record: &Value) -> u64 {
     number
 }
 
-/// Makes `calls` calls from `callers` tasks while the rules are replaced after every `every` of them, and answers the
-/// receipts' ids. `seen` is told how many calls were made whenever other rules are in force.
+/// Makes `calls` calls from `callers` tasks and answers the receipts' ids. After every `every` of them the rules are replaced, if
+/// `reload` says so, and `seen` is told how many calls were made.
 ///
 /// # Panics
 /// A call is refused, or lost.
@@ -51,6 +51,7 @@ pub async fn run(
     host: &Arc<Fixture>,
     token: &Arc<CapabilityToken>,
     (callers, calls, every): (usize, usize, usize),
+    reload: bool,
     mut seen: impl FnMut(usize),
 ) -> Vec<String> {
     let in_force = Arc::new(Mutex::new(host.kernel.clone()));
@@ -73,13 +74,16 @@ pub async fn run(
     let (mut receipts, mut number) = (Vec::new(), 0);
     while let Some(receipt) = count.recv().await {
         receipts.push(receipt);
-        if receipts.len() % every == 0 {
+        if receipts.len() % every != 0 {
+            continue;
+        }
+        if reload {
             number += 1;
             let (settings, plugins) = generation(FixtureBuilder::default(), number).await.rules();
             let next = now(&in_force).succeeded_by(settings, plugins).await.expect("it succeeds");
             *in_force.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
-            seen(receipts.len());
         }
+        seen(receipts.len());
     }
     receipts
 }

@@ -16,7 +16,7 @@ use crate::world::{World, builder, limited, poll_times, tool};
 async fn no_call_is_lost_or_judged_by_a_half_of_two_sets_of_rules() {
     let host = Arc::new(generation(FixtureBuilder::default(), 0).await.build());
     let token = host.wildcard();
-    let receipts = generations::run(&host, &token, (16, 640, 20), |_| ()).await;
+    let receipts = generations::run(&host, &token, (16, 640, 20), true, |_| ()).await;
     assert_eq!(receipts.iter().collect::<BTreeSet<_>>().len(), 640);
     let log = host.ledger.log(0, usize::MAX).unwrap();
     assert_eq!(log.len(), 640);

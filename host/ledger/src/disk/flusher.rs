@@ -4,9 +4,10 @@
 //! next round, because the flush may have begun before their transaction. A round costs the same for one as for a
 //! thousand, so the more callers there are, the fewer syncs a call needs.
 //!
-//! Where a sync is faster than what callers do in between, rounds would get ever smaller. So a round waits for half of the
-//! calls that are under way, if the round before it had as many, though never longer than [`LINGER`]: one half computes
-//! while the other is being synced. One that follows a single caller waits for nobody.
+//! Where a sync is faster than what callers do in between, rounds would get ever smaller. So a round waits for a few more
+//! than the one before it had, until it has half of the calls that are under way: one half computes while the other is being
+//! synced. It never waits longer than [`LINGER`]; where that was not enough, the rounds after it do not ask for more
+//! ([`Expected`]). One that follows a single caller waits for nobody.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,6 +44,8 @@ type Outcome = Result<(), LedgerError>;
 
 /// The longest that a round waits for callers that are likely to come.
 const LINGER: Duration = Duration::from_millis(10);
+/// For how many rounds no more are asked for, after one that waited in vain.
+const CONTENT: u32 = 64;
 
 /// The handle of the thread. Dropping it lets the thread flush, sync and end; [`Flusher::stop`] waits for that.
 pub(super) struct Flusher {
@@ -95,10 +98,10 @@ struct Round<D> {
 
 impl<D: Disk> Round<D> {
     fn run(mut self, queue: &Receiver<oneshot::Sender<Outcome>>) -> Outcome {
-        let mut expected = 1;
+        let mut expected = Expected::default();
         while let Ok(first) = queue.recv() {
-            let waiting = gather(first, queue, expected);
-            expected = waiting.len().min(self.calls.under_way().div_ceil(2));
+            let waiting = gather(first, queue, expected.callers);
+            expected.after(waiting.len(), self.calls.under_way());
             let outcome = self.complete();
             let is_on_disk = outcome.is_ok();
             for caller in waiting {
@@ -135,6 +138,29 @@ impl<D: Disk> Round<D> {
             Ok(Err(why)) => Err(self.health.fail(&why)),
             Err(panic) => Err(self.health.fail(&format!("sled panicked: {panic}"))),
         }
+    }
+}
+
+/// How many callers a round waits for.
+#[derive(Debug)]
+struct Expected {
+    callers: usize,
+    /// For how many rounds more they are not asked for.
+    content: u32,
+}
+
+impl Default for Expected {
+    fn default() -> Self {
+        Self { callers: 1, content: 0 }
+    }
+}
+
+impl Expected {
+    /// What the next round waits for, after one that had so many callers, of so many calls.
+    fn after(&mut self, came: usize, under_way: usize) {
+        self.content = if came < self.callers { CONTENT } else { self.content.saturating_sub(1) };
+        let more = if came > 1 && self.content == 0 { came / 4 + 1 } else { 0 };
+        self.callers = (came + more).min(under_way.div_ceil(2)).max(1);
     }
 }
 
@@ -294,6 +320,29 @@ mod tests {
         late.join().unwrap();
         waiting.extend(queue.try_iter());
         assert_eq!(waiting, [0, 1]);
+    }
+
+    #[test]
+    fn rounds_grow_to_half_of_the_calls_and_ask_no_further_for_who_does_not_come() {
+        let mut expected = Expected::default();
+        expected.after(1, 64);
+        assert_eq!(expected.callers, 1, "a single caller is followed by nobody's waiting");
+        let mut came = 2;
+        for _ in 0..32 {
+            expected.after(came, 64);
+            came = expected.callers;
+        }
+        assert_eq!(came, 32, "half of them");
+        // The others sit in a tool.
+        expected.after(20, 64);
+        for _ in 1..CONTENT {
+            expected.after(20, 64);
+            assert_eq!(expected.callers, 20);
+        }
+        expected.after(20, 64);
+        assert_eq!(expected.callers, 26, "asked for again after a while");
+        expected.after(20, 3);
+        assert_eq!(expected.callers, 2);
     }
 
     #[test]

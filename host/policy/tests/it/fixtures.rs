@@ -6,7 +6,7 @@ use chio_host_kernel::call::EffectClass;
 use chio_host_kernel::facts::FactKind;
 use chio_host_kernel::operation::Role;
 use chio_host_kernel::ports::{CounterView, Stop};
-use chio_host_policy::fixtures::{Asked, Fixtures, RailRequest, Verdict, Wording};
+use chio_host_policy::fixtures::{Asked, ExampleOf, Fixtures, RailRequest, Verdict, Wording};
 
 use crate::support::LIMITS;
 
@@ -66,6 +66,19 @@ fn each_world_has_its_own_questions() {
 
 /// A fixture that could not fail, or could not pass, is refused like one that is misspelt.
 #[test]
+fn a_case_may_say_what_it_is_an_example_of() {
+    let text = "\
+cases:
+  - { name: a, attack: two-aliases, expect: { verdict: deny } }
+  - { name: b, harmless: two-aliases, expect: { verdict: allow } }
+  - { name: c, expect: { verdict: allow } }
+";
+    let examples: Vec<_> = parse(text, Role::Guard).unwrap().cases.into_iter().map(|case| case.example_of).collect();
+    let kind = || "two-aliases".to_owned();
+    assert_eq!(examples, [Some(ExampleOf::Attack(kind())), Some(ExampleOf::Harmless(kind())), None]);
+}
+
+#[test]
 fn what_is_wrong_is_reported_at_once_with_its_line() {
     let text = "\
 cases:
@@ -105,6 +118,11 @@ f.yaml:11:5: cases[4]: expect is missing: what the component has to answer, such
     for (text, says) in [
         ("cases: []", "tests nothing"),
         ("{}", "cases is missing"),
+        ("cases: [{ name: a, attack: Traversal, expect: { verdict: deny } }]", "\"Traversal\" is no kind"),
+        (
+            "cases: [{ name: a, attack: traversal, harmless: traversal, expect: { verdict: deny } }]",
+            "cases[0].harmless: contradicts `attack`",
+        ),
         ("cases: [{ name: a, output: 1, expect: { verdict: allow } }]", "output: unknown key"),
         ("cases: [{ name: a, expect: { verdict: deny, reason_contains: \"\" } }]", "is in every text"),
     ] {

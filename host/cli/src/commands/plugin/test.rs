@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use chio_host_kernel::canonical::printable;
+use chio_host_policy::fixtures::ExampleOf;
 use serde_json::{Value, json};
 
 use crate::Outcome;
@@ -88,8 +89,13 @@ fn document(subject: &Subject, report: &Report) -> Value {
     let case = |case: &CaseReport| {
         let differences: Vec<_> =
             case.differences.iter().map(|d| json!({ "what": d.what, "expected": d.expected, "got": d.got })).collect();
+        let (attack, harmless) = match &case.example_of {
+            Some(ExampleOf::Attack(kind)) => (Some(kind), None),
+            Some(ExampleOf::Harmless(kind)) => (None, Some(kind)),
+            None => (None, None),
+        };
         json!({
-            "name": case.name, "line": case.line, "passed": case.passed(), "verdict": case.answer.verdict.as_str(),
+            "name": case.name, "attack": attack, "harmless": harmless, "line": case.line, "passed": case.passed(), "verdict": case.answer.verdict.as_str(),
             "reason": case.answer.reason, "fuel": case.answer.fuel, "differences": differences,
         })
     };
