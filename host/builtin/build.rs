@@ -3,6 +3,9 @@
 //! A component's digest is its identity, in the policy's hash and in every receipt, so its bytes must not depend on who
 //! builds it: the nested cargo has a fixed profile, no flags or wrappers of the outer build, and no path of this machine.
 
+#[path = "build/glue.rs"]
+mod glue;
+
 use std::env;
 use std::error::Error;
 use std::fs;
@@ -39,6 +42,7 @@ const SOURCES: &[&str] = &[
     "sdk/Cargo.toml",
     "sdk/src",
     "guards/places",
+    "guards/command-lines",
     "guards/forbidden-path",
     "guards/shell-command",
     "guards/secret-redactor",
@@ -101,6 +105,7 @@ fn build() -> Result<(), Box<dyn Error>> {
         tell(&format!("rerun-if-changed={}", root.join(source).display()));
     }
     tell("rerun-if-changed=build.rs");
+    tell("rerun-if-changed=build");
 
     let target = out.join("guests");
     let flags = remapped_paths(&root, &target)?;
@@ -171,7 +176,11 @@ fn require_target(triple: &str) -> Result<(), Box<dyn Error>> {
 }
 
 fn componentize(module: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
-    Ok(ComponentEncoder::default().module(module)?.validate(true).encode()?)
+    let mut encoder = ComponentEncoder::default().module(module)?.validate(true);
+    for (name, traps) in glue::traps(module)? {
+        encoder = encoder.adapter(&name, &traps)?;
+    }
+    Ok(encoder.encode()?)
 }
 
 fn rustc(arguments: &[&str]) -> Result<String, Box<dyn Error>> {

@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 
+use command_lines::{Effective, Pipeline, Simple, is_shell, lex, read, unwrap};
 use secret_places::Places;
 
-use crate::lexer::{Pipeline, Simple, lex};
 use crate::rules;
-use crate::unwrap::{Effective, is_shell, unwrap};
 
 /// How deep lines may lie within lines.
 const MAX_DEPTH: usize = 8;
@@ -86,10 +85,12 @@ impl Judge<'_> {
 
     fn nested(&self, line: &str, depth: usize, seen: &mut Seen) -> Option<Danger> {
         seen.lines += 1;
-        if depth > MAX_DEPTH || seen.lines > MAX_LINES {
+        // A text is no command as a rule, and prose has no grammar of bash's.
+        let pipelines = if self.is_command { read(line) } else { Ok(lex(line)) };
+        let (Ok(pipelines), true) = (pipelines, depth <= MAX_DEPTH && seen.lines <= MAX_LINES) else {
             return self.counts(Danger::likely("it holds commands within commands, too many to read"));
-        }
-        lex(line).iter().find_map(|pipeline| self.pipeline(pipeline, depth, seen))
+        };
+        pipelines.iter().find_map(|pipeline| self.pipeline(pipeline, depth, seen))
     }
 
     fn pipeline(&self, pipeline: &Pipeline, depth: usize, seen: &mut Seen) -> Option<Danger> {

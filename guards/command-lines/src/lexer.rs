@@ -1,10 +1,8 @@
-//! A shell line as the commands it runs.
+//! What a shell makes of words: quotes and expansions undone, and a line that no grammar reads, read all the same.
 //!
-//! Why not a crate: brush-parser, the one kept bash grammar under a licence that fits, brings wasm-bindgen's imports into
-//! every `wasm32-unknown-unknown` module that links it, and a guard imports nothing but its configuration; yash-syntax is
-//! under the GPL; conch-parser knows no `$'…'`, `<(…)` or `<<<` and is no longer kept. What a guard needs is less than a
-//! grammar: which words go to which command, with quotes and expansions undone, and never an error, because a shell runs
-//! what comes before one.
+//! The words of a command that the [`grammar`](crate::grammar) found come here one by one. A text that nobody described, or a
+//! line for another shell, comes as a whole: which words go to which command is seen from operators alone, and there is
+//! never an error, because a shell runs what comes before one.
 
 use std::collections::HashMap;
 
@@ -12,43 +10,72 @@ use crate::cursor::Cursor;
 
 /// The most words that one word's braces may become.
 const MAX_BRACE_WORDS: usize = 64;
+/// A default value longer than this, in bytes, is not expanded: it may hold another one, and that another.
+const MAX_DEFAULT_BYTES: usize = 512;
 /// A word longer than this, in bytes, keeps its braces.
 const MAX_BRACE_BYTES: usize = 1024;
 
 /// Commands joined by pipes; the order in the line is the order of the list.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Pipeline {
-    pub(crate) commands: Vec<Simple>,
+pub struct Pipeline {
+    pub commands: Vec<Simple>,
 }
 
 /// One command: its words, where it reads and writes, and what runs inside it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Simple {
+pub struct Simple {
     /// Quotes and known variables undone; `$HOME` is `~`, what is unknown stays as it is written.
-    pub(crate) words: Vec<String>,
+    pub words: Vec<String>,
     /// Targets of `<`, `>` and their kin.
-    pub(crate) redirects: Vec<String>,
+    pub redirects: Vec<String>,
     /// Here-documents and here-strings.
-    pub(crate) stdin: Vec<String>,
+    pub stdin: Vec<String>,
     /// The lines of `$(…)`, backticks, `<(…)` and `>(…)`.
-    pub(crate) inner: Vec<Inner>,
+    pub inner: Vec<Inner>,
     /// Whether this is the name of a function that is defined here: `name()`.
-    pub(crate) defines: bool,
+    pub defines: bool,
 }
 
 /// A line within a command.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Inner {
-    pub(crate) line: String,
+pub struct Inner {
+    pub line: String,
     /// Whether it stood in backticks, which in prose are only a manner of quoting.
-    pub(crate) backticks: bool,
+    pub backticks: bool,
 }
 
+/// What a line itself gave to variables.
+pub(crate) type Variables = HashMap<String, String>;
+
 /// Reads `line` to its end, whatever it is.
-pub(crate) fn lex(line: &str) -> Vec<Pipeline> {
-    let mut lexer = Lexer { chars: Cursor::new(line), ..Lexer::default() };
+#[must_use]
+pub fn lex(line: &str) -> Vec<Pipeline> {
+    lex_with(line, &Variables::new())
+}
+
+/// A word as the grammar found it, as the words that it becomes and what runs inside it.
+pub(crate) fn expand(word: &str, variables: &Variables) -> Simple {
+    flatten(lex_with(word, variables))
+}
+
+/// A here-document whose delimiter was not quoted, in which a shell expands what it does between double quotes.
+pub(crate) fn expand_document(text: &str, variables: &Variables) -> Simple {
+    flatten(lex_with(&format!("\"{}\"", text.replace('"', "\\\"")), variables))
+}
+
+fn lex_with(line: &str, variables: &Variables) -> Vec<Pipeline> {
+    let mut lexer = Lexer { chars: Cursor::new(line), variables: variables.clone(), ..Lexer::default() };
     lexer.run();
     lexer.done
+}
+
+/// All of them as one command: a word holds none, save where a glob looks like a subshell.
+fn flatten(pipelines: Vec<Pipeline>) -> Simple {
+    let mut whole = Simple::default();
+    for command in pipelines.into_iter().flat_map(|pipeline| pipeline.commands) {
+        whole.extend(command);
+    }
+    whole
 }
 
 #[derive(Default)]
@@ -71,7 +98,7 @@ struct Lexer<'a> {
     /// Delimiters of the here-documents that begin after this line.
     documents: Vec<String>,
     /// Variables that the line itself set.
-    variables: HashMap<String, String>,
+    variables: Variables,
 }
 
 #[derive(Clone, Copy)]
@@ -97,12 +124,20 @@ const PLAIN: [bool; 256] = {
 };
 
 /// Whether a line is one word at most, and says what it is.
-pub(crate) fn is_plain_word(line: &str) -> bool {
+pub fn is_plain_word(line: &str) -> bool {
     line.bytes().all(|byte| PLAIN[usize::from(byte)])
 }
 
 impl Simple {
-    fn is_empty(&self) -> bool {
+    /// Takes what another one has as well.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.words.extend(other.words);
+        self.redirects.extend(other.redirects);
+        self.stdin.extend(other.stdin);
+        self.inner.extend(other.inner);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty()
             && self.redirects.is_empty()
             && self.stdin.is_empty()
@@ -179,7 +214,7 @@ impl Lexer<'_> {
         self.end_word();
         let command = std::mem::take(&mut self.command);
         if !command.is_empty() {
-            self.remember_variables(&command);
+            remember(&mut self.variables, &command);
             self.pipeline.commands.push(command);
         }
     }
@@ -189,14 +224,6 @@ impl Lexer<'_> {
         let pipeline = std::mem::take(&mut self.pipeline);
         if !pipeline.commands.is_empty() {
             self.done.push(pipeline);
-        }
-    }
-
-    /// `a=1 b=2` on their own set variables for what follows.
-    fn remember_variables(&mut self, command: &Simple) {
-        let assignments: Option<Vec<_>> = command.words.iter().map(|word| assignment(word)).collect();
-        for (name, value) in assignments.unwrap_or_default() {
-            self.variables.insert(name.to_owned(), value.to_owned());
         }
     }
 
@@ -335,6 +362,11 @@ impl Lexer<'_> {
                 let (name, rest) = expression.split_at(end);
                 let default = rest.trim_start_matches(':').strip_prefix(['-', '=']).filter(|_| !self.is_known(name));
                 match default {
+                    Some(default) if default.contains(['$', '`']) && default.len() <= MAX_DEFAULT_BYTES => {
+                        let default = expand(default, &self.variables);
+                        self.word.text.push_str(&default.words.join(" "));
+                        self.command.inner.extend(default.inner);
+                    }
                     Some(default) => self.word.text.push_str(default),
                     None => self.variable(name, quoted),
                 }
@@ -345,6 +377,11 @@ impl Lexer<'_> {
                 self.ansi_quoted();
             }
             Some('"') if !quoted => {}
+            // What a function was called with.
+            Some(c) if c.is_ascii_digit() || matches!(c, '@' | '*') => {
+                self.chars.next();
+                self.variable(c.encode_utf8(&mut [0; 4]), quoted);
+            }
             Some(c) if c.is_alphabetic() || c == '_' => {
                 let mut name = String::new();
                 while let Some(c) = self.chars.next_if(|c| c.is_alphanumeric() || c == '_') {
@@ -437,8 +474,16 @@ impl Lexer<'_> {
     }
 }
 
+/// `a=1 b=2` on their own set variables for what follows.
+pub(crate) fn remember(variables: &mut Variables, command: &Simple) {
+    let assignments: Option<Vec<_>> = command.words.iter().map(|word| assignment(word)).collect();
+    for (name, value) in assignments.unwrap_or_default() {
+        variables.insert(name.to_owned(), value.to_owned());
+    }
+}
+
 /// `name=value`, as a shell takes it for an assignment.
-pub(crate) fn assignment(word: &str) -> Option<(&str, &str)> {
+pub fn assignment(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     let name = name.strip_suffix('+').unwrap_or(name);
     let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
