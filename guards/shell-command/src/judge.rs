@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 
+use command_lines::{Effective, Pipeline, Simple, is_shell, lex, unwrap};
 use secret_places::Places;
 
-use crate::lexer::{Pipeline, Simple, lex};
 use crate::rules;
-use crate::unwrap::{Effective, is_shell, unwrap};
 
 /// How deep lines may lie within lines.
 const MAX_DEPTH: usize = 8;

@@ -8,11 +8,8 @@
 //! command that is put together from parts which only the running shell knows. It raises the price; the sandbox and the
 //! granted permissions are the wall.
 
-mod cursor;
 mod judge;
-mod lexer;
 mod rules;
-mod unwrap;
 
 use chio_sdk::{Call, CommandFact, FactKind, Verdict};
 use regex_lite::{Regex, RegexBuilder};
@@ -55,7 +52,7 @@ fn judge(places: Option<&Places>, deny: &[Regex], fact: &FactKind) -> Option<Dan
             words => judge(true).words(words),
         },
         // One word by itself is dangerous only where it is known to be a command (`reboot`).
-        FactKind::Text(text) if deny.is_empty() && lexer::is_plain_word(text) => None,
+        FactKind::Text(text) if deny.is_empty() && command_lines::is_plain_word(text) => None,
         FactKind::Text(text) if text.len() <= MAX_BYTES => judge(false).line(text),
         _ => None,
     }

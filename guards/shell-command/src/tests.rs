@@ -288,6 +288,6 @@ proptest! {
         let text = format!("{path}{name}{more}");
         let places = Places::builtin();
         let judge = Judge { places: Some(&places), deny: &[], is_command: false };
-        prop_assert!(!lexer::is_plain_word(&text) || !judge.line(&text).is_some_and(|danger| danger.certain), "{}", text);
+        prop_assert!(!command_lines::is_plain_word(&text) || !judge.line(&text).is_some_and(|danger| danger.certain), "{}", text);
     }
 }

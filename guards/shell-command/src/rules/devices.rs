@@ -1,9 +1,9 @@
 //! Writing over disks.
 
+use command_lines::{Effective, Simple, has_option};
+
 use super::target::is_disk;
 use crate::judge::Danger;
-use crate::lexer::Simple;
-use crate::unwrap::{Effective, has_option};
 
 const WIPERS: &[&str] =
     &["wipefs", "blkdiscard", "shred", "mke2fs", "mkswap", "sfdisk", "sgdisk", "parted", "hdparm", "cryptsetup", "tee"];

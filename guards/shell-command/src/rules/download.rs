@@ -1,17 +1,11 @@
 //! Running what was downloaded, or what was hidden in an encoding.
 
+use command_lines::{Effective, Simple, is_interpreter, is_shell, lex, operands, unwrap};
+
 use crate::judge::{Danger, Seen};
-use crate::lexer::{Simple, lex};
-use crate::unwrap::{Effective, is_shell, operands, unwrap};
 
 const DOWNLOADERS: &[&str] =
     &["curl", "wget", "fetch", "aria2c", "http", "https", "lwp-request", "lynx", "iwr", "invoke-webrequest"];
-const INTERPRETERS: &[&str] =
-    &["python", "python2", "python3", "perl", "ruby", "node", "deno", "bun", "php", "lua", "osascript"];
-
-pub(crate) fn is_interpreter(name: &str) -> bool {
-    INTERPRETERS.contains(&name) || name.starts_with("python3.")
-}
 
 /// Where a pipe's contents come from, if a program should not run them.
 fn source(command: &Effective<'_>) -> Option<&'static str> {

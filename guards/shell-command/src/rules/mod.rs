@@ -9,11 +9,10 @@ mod removal;
 mod secrets;
 mod target;
 
+use command_lines::{Effective, Simple};
 use secret_places::Places;
 
 use crate::judge::{Danger, Seen};
-use crate::lexer::Simple;
-use crate::unwrap::Effective;
 
 pub(crate) use download::remember as remember_downloads;
 

@@ -1,9 +1,8 @@
 //! Handing a shell to somebody else.
 
-use super::download::is_interpreter;
+use command_lines::{Effective, Simple, has_option, is_interpreter, is_shell};
+
 use crate::judge::Danger;
-use crate::lexer::Simple;
-use crate::unwrap::{Effective, has_option, is_shell};
 
 const WHAT: &str = "it hands a shell to another machine";
 

@@ -1,8 +1,9 @@
 //! Opening the system to everybody.
 
+use command_lines::{Effective, has_option, operands};
+
 use super::target::{Target, target};
 use crate::judge::Danger;
-use crate::unwrap::{Effective, has_option, operands};
 
 pub(crate) fn judge(command: &Effective<'_>) -> Option<Danger> {
     let arguments = &command.arguments;

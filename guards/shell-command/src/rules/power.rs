@@ -1,8 +1,8 @@
 //! Stopping the machine, or everything on it.
 
+use command_lines::{Effective, Simple, operands};
+
 use crate::judge::Danger;
-use crate::lexer::Simple;
-use crate::unwrap::{Effective, operands};
 
 pub(crate) fn judge(simple: &Simple, command: &Effective<'_>) -> Option<Danger> {
     let arguments = &command.arguments;

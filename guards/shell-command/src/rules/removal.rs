@@ -1,8 +1,9 @@
 //! Removing everything.
 
+use command_lines::{Effective, has_option, operands};
+
 use super::target::{Target, target};
 use crate::judge::Danger;
-use crate::unwrap::{Effective, has_option, operands};
 
 /// Tests of find that leave most files alone.
 const NARROWING: &[&str] = &[

@@ -1,11 +1,9 @@
 //! Reading secrets, and writing over them.
 
+use command_lines::{Effective, Simple, is_interpreter, operands};
 use secret_places::{Places, anywhere, path_like};
 
-use super::download::is_interpreter;
 use crate::judge::Danger;
-use crate::lexer::Simple;
-use crate::unwrap::{Effective, operands};
 
 /// Commands whose words are not opened: they say them, or only ask.
 const SPEAKERS: &[&str] = &["echo", "printf", "true", ":", "test", "[", "[[", "which", "type", "man", "help", ""];

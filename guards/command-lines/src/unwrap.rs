@@ -10,24 +10,27 @@ const MAX_WRAPPERS: usize = 16;
 
 /// A command without its wrappers.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Effective<'a> {
+pub struct Effective<'a> {
     /// The program's name: without folders and `.exe`, in lower case.
-    pub(crate) name: String,
+    pub name: String,
     /// As it was written.
-    pub(crate) program: &'a str,
-    pub(crate) arguments: Arguments<'a>,
+    pub program: &'a str,
+    /// The words after it.
+    pub arguments: Arguments<'a>,
     /// Whether more arguments come from standard input.
-    pub(crate) from_stdin: bool,
+    pub from_stdin: bool,
     /// Lines that it hands to a shell.
-    pub(crate) lines: Vec<String>,
+    pub lines: Vec<String>,
 }
 
 /// The words after a program's name: mostly those of the line, sometimes with others that a pipe adds.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Arguments<'a>(Cow<'a, [String]>);
+pub struct Arguments<'a>(Cow<'a, [String]>);
 
 impl Arguments<'_> {
-    pub(crate) fn as_slice(&self) -> &[String] {
+    /// The words themselves.
+    #[must_use]
+    pub fn as_slice(&self) -> &[String] {
         &self.0
     }
 }
@@ -120,12 +123,24 @@ const RESERVED: &[&str] =
 const SHELLS: &[&str] =
     &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh", "pwsh", "powershell"];
 
-pub(crate) fn is_shell(name: &str) -> bool {
+const INTERPRETERS: &[&str] =
+    &["python", "python2", "python3", "perl", "ruby", "node", "deno", "bun", "php", "lua", "osascript"];
+
+/// Whether a program of this name is a shell.
+#[must_use]
+pub fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
 }
 
+/// Whether a program of this name runs programs in a language of its own.
+#[must_use]
+pub fn is_interpreter(name: &str) -> bool {
+    INTERPRETERS.contains(&name) || name.starts_with("python3.")
+}
+
 /// Takes the wrappers off, one by one.
-pub(crate) fn unwrap(words: &[String]) -> Effective<'_> {
+#[must_use]
+pub fn unwrap(words: &[String]) -> Effective<'_> {
     let mut words = words;
     let mut found = Effective::default();
     for _ in 0..MAX_WRAPPERS {
@@ -235,7 +250,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// The arguments that are no options.
-pub(crate) fn operands(arguments: &[String]) -> impl Iterator<Item = &str> {
+pub fn operands(arguments: &[String]) -> impl Iterator<Item = &str> {
     let mut options = true;
     arguments.iter().map(String::as_str).filter(move |argument| {
         if options && *argument == "--" {
@@ -247,7 +262,8 @@ pub(crate) fn operands(arguments: &[String]) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a short option is among the arguments, alone or in a cluster, or a long one, in full or cut as GNU allows.
-pub(crate) fn has_option(arguments: &[String], short: char, long: &str) -> bool {
+#[must_use]
+pub fn has_option(arguments: &[String], short: char, long: &str) -> bool {
     arguments.iter().take_while(|argument| *argument != "--").any(|argument| match argument.strip_prefix("--") {
         Some(option) => option.len() >= 3 && long.starts_with(option),
         None => argument.starts_with('-') && argument.contains(short),

@@ -17,35 +17,38 @@ const MAX_BRACE_BYTES: usize = 1024;
 
 /// Commands joined by pipes; the order in the line is the order of the list.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Pipeline {
-    pub(crate) commands: Vec<Simple>,
+pub struct Pipeline {
+    /// From the first to the last.
+    pub commands: Vec<Simple>,
 }
 
 /// One command: its words, where it reads and writes, and what runs inside it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Simple {
+pub struct Simple {
     /// Quotes and known variables undone; `$HOME` is `~`, what is unknown stays as it is written.
-    pub(crate) words: Vec<String>,
+    pub words: Vec<String>,
     /// Targets of `<`, `>` and their kin.
-    pub(crate) redirects: Vec<String>,
+    pub redirects: Vec<String>,
     /// Here-documents and here-strings.
-    pub(crate) stdin: Vec<String>,
+    pub stdin: Vec<String>,
     /// The lines of `$(…)`, backticks, `<(…)` and `>(…)`.
-    pub(crate) inner: Vec<Inner>,
+    pub inner: Vec<Inner>,
     /// Whether this is the name of a function that is defined here: `name()`.
-    pub(crate) defines: bool,
+    pub defines: bool,
 }
 
 /// A line within a command.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Inner {
-    pub(crate) line: String,
+pub struct Inner {
+    /// As it was written.
+    pub line: String,
     /// Whether it stood in backticks, which in prose are only a manner of quoting.
-    pub(crate) backticks: bool,
+    pub backticks: bool,
 }
 
 /// Reads `line` to its end, whatever it is.
-pub(crate) fn lex(line: &str) -> Vec<Pipeline> {
+#[must_use]
+pub fn lex(line: &str) -> Vec<Pipeline> {
     let mut lexer = Lexer { chars: Cursor::new(line), ..Lexer::default() };
     lexer.run();
     lexer.done
@@ -97,7 +100,8 @@ const PLAIN: [bool; 256] = {
 };
 
 /// Whether a line is one word at most, and says what it is.
-pub(crate) fn is_plain_word(line: &str) -> bool {
+#[must_use]
+pub fn is_plain_word(line: &str) -> bool {
     line.bytes().all(|byte| PLAIN[usize::from(byte)])
 }
 
@@ -438,7 +442,8 @@ impl Lexer<'_> {
 }
 
 /// `name=value`, as a shell takes it for an assignment.
-pub(crate) fn assignment(word: &str) -> Option<(&str, &str)> {
+#[must_use]
+pub fn assignment(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     let name = name.strip_suffix('+').unwrap_or(name);
     let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

@@ -1,0 +1,13 @@
+//! A shell line as the commands that it runs: words, quotes, expansions, pipes, what runs inside and behind wrappers.
+//!
+//! A library, not a guard: every guard that looks into commands reads them here, so that none is fooled by a spelling
+//! that another one knows.
+
+mod cursor;
+mod lexer;
+mod unwrap;
+mod walk;
+
+pub use lexer::{Inner, Pipeline, Simple, assignment, is_plain_word, lex};
+pub use unwrap::{Arguments, Effective, has_option, is_interpreter, is_shell, operands, unwrap};
+pub use walk::{TooMany, every_command};
