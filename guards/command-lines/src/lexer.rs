@@ -18,6 +18,7 @@ const MAX_BRACE_BYTES: usize = 1024;
 /// Commands joined by pipes; the order in the line is the order of the list.
 #[derive(Debug, Default, PartialEq)]
 pub struct Pipeline {
+    /// From the first to the last.
     pub commands: Vec<Simple>,
 }
 
@@ -39,6 +40,7 @@ pub struct Simple {
 /// A line within a command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inner {
+    /// As it was written.
     pub line: String,
     /// Whether it stood in backticks, which in prose are only a manner of quoting.
     pub backticks: bool,
@@ -124,6 +126,7 @@ const PLAIN: [bool; 256] = {
 };
 
 /// Whether a line is one word at most, and says what it is.
+#[must_use]
 pub fn is_plain_word(line: &str) -> bool {
     line.bytes().all(|byte| PLAIN[usize::from(byte)])
 }
@@ -483,6 +486,7 @@ pub(crate) fn remember(variables: &mut Variables, command: &Simple) {
 }
 
 /// `name=value`, as a shell takes it for an assignment.
+#[must_use]
 pub fn assignment(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     let name = name.strip_suffix('+').unwrap_or(name);

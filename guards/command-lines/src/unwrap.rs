@@ -15,6 +15,7 @@ pub struct Effective<'a> {
     pub name: String,
     /// As it was written.
     pub program: &'a str,
+    /// The words after it.
     pub arguments: Arguments<'a>,
     /// Whether more arguments come from standard input.
     pub from_stdin: bool,
@@ -27,6 +28,8 @@ pub struct Effective<'a> {
 pub struct Arguments<'a>(Cow<'a, [String]>);
 
 impl Arguments<'_> {
+    /// The words themselves.
+    #[must_use]
     pub fn as_slice(&self) -> &[String] {
         &self.0
     }
@@ -136,6 +139,7 @@ pub fn is_interpreter(name: &str) -> bool {
 }
 
 /// Takes the wrappers off, one by one.
+#[must_use]
 pub fn unwrap(words: &[String]) -> Effective<'_> {
     let mut words = words;
     let mut found = Effective::default();
@@ -258,6 +262,7 @@ pub fn operands(arguments: &[String]) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a short option is among the arguments, alone or in a cluster, or a long one, in full or cut as GNU allows.
+#[must_use]
 pub fn has_option(arguments: &[String], short: char, long: &str) -> bool {
     arguments.iter().take_while(|argument| *argument != "--").any(|argument| match argument.strip_prefix("--") {
         Some(option) => option.len() >= 3 && long.starts_with(option),
