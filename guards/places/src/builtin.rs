@@ -6,8 +6,10 @@
 
 use std::borrow::Cow;
 
+use wildcards::wildcard;
+
 use crate::candidates::GLUE;
-use crate::pattern::{may_match_steps, steps_match, telling_chars, wildcard};
+use crate::pattern::{may_match_steps, steps_match, telling_chars};
 
 /// What the places are, and the patterns that name them.
 const PLACES: &[(&str, &[&str])] = &[
