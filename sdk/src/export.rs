@@ -1,12 +1,15 @@
 //! The macros that make a function a plugin. Each exports only for WebAssembly; elsewhere it checks the functions' types,
-//! and with that keeps them from being reported as never used.
+//! and with that keeps them from being reported as never used. What judges stands in a constant there, for whoever
+//! wants to ask it from outside of its crate, as a fuzzer does.
 
 /// Makes `fn(&Call) -> Result<Verdict, String>` a guard.
 #[macro_export]
 macro_rules! guard {
     ($check:path) => {
         #[cfg(not(target_arch = "wasm32"))]
-        const _: fn(&$crate::Call) -> ::core::result::Result<$crate::Verdict, ::std::string::String> = $check;
+        #[doc(hidden)]
+        pub const __CHIO_CHECK: fn(&$crate::Call) -> ::core::result::Result<$crate::Verdict, ::std::string::String> =
+            $check;
         #[cfg(target_arch = "wasm32")]
         const _: () = {
             struct Component;
@@ -65,8 +68,11 @@ macro_rules! initialised_guard {
 macro_rules! hook {
     ($inspect:path) => {
         #[cfg(not(target_arch = "wasm32"))]
-        const _: fn(&$crate::Call, &str) -> ::core::result::Result<$crate::HookVerdict, ::std::string::String> =
-            $inspect;
+        #[doc(hidden)]
+        pub const __CHIO_INSPECT: fn(
+            &$crate::Call,
+            &str,
+        ) -> ::core::result::Result<$crate::HookVerdict, ::std::string::String> = $inspect;
         #[cfg(target_arch = "wasm32")]
         const _: () = {
             struct Component;

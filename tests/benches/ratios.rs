@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use chio_host_builtin::Kind;
 use chio_host_kernel::call::Snapshot;
 use chio_host_kernel::capability::{ANY, CapabilityToken, Grant};
+use chio_host_kernel::facts::{ArgumentFact, ArgumentKind};
 use chio_host_kernel::keys::Keypair;
 use chio_host_kernel::ports::{CounterView, Guard};
 use chio_host_ledger::SledLedger;
@@ -31,6 +32,7 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("tokio starts").block_on(async {
         guards(effort).await;
+        library(effort).await;
         initialised(effort).await;
         mediated(effort).await;
         durable(effort).await;
@@ -96,6 +98,55 @@ async fn guards(effort: Effort) {
         let (full, crypto) =
             compare(effort, || guard.check(&call, none), async || sign_and_verify(&pair, &[7; 1024])).await;
         say(&format!("guard evaluation ({name}) / Ed25519 sign + strict verify"), ratio(full, crypto));
+    }
+}
+
+/// The guards that the example policy has with nothing but `enabled`.
+const DEFAULT: [&str; 7] = [
+    "forbidden_path",
+    "shell_command",
+    "egress",
+    "secret_leak",
+    "sql_statement",
+    "patch_integrity",
+    "prompt_injection",
+];
+
+/// What each guard of the library costs, in time and fuel, on a call that reads a file and on one that runs a command; and
+/// what the default ones cost together, next to one strict verification of a signature.
+async fn library(effort: Effort) {
+    let runtime = Runtime::new(RuntimeConfig { places: 8, ..RuntimeConfig::default() }).expect("the engine starts");
+    let pair = Keypair::from_seed(&[1; 32].into());
+    let signature = pair.sign(&[7; 1024]);
+    let verify = async || pair.public().verify(&[7; 1024], &signature).expect("it is our own");
+    let none: &[CounterView] = &[];
+    let line = "cargo test --workspace 2>&1 | tail -n 20";
+    let described = [ArgumentFact { at: "/command".into(), is: ArgumentKind::Command }];
+    let command = fixture::described_snapshot("shell", "run", json!({ "command": line }), &described);
+    for (what, call) in [("reads a file", snapshot()), ("runs a command", command)] {
+        println!("guards on a call that {what}: µs, fuel, time / strict verify");
+        let mut together = 0.0;
+        for builtin in chio_host_builtin::all().iter().filter(|builtin| builtin.kind == Kind::Guard) {
+            let config = match builtin.name {
+                "path_allowlist" => json!({ "allow": [{ "path": "/workspace" }] }),
+                "rate" => json!({ "limits": [{ "per": "agent", "calls": 1_000_000, "window": "1h" }] }),
+                _ => Value::Null,
+            };
+            let plugin = Plugin { name: builtin.name, bytes: builtin.bytes, config: &config, limits: Limits::GUARD };
+            let guard = WasmGuard::load(&runtime, &plugin).await.expect("it loads");
+            let fuel = guard.check(&call, none).await.fuel;
+            let (time, one) = compare(effort, || guard.check(&call, none), verify).await;
+            println!(
+                "    {:<20} {:>10.1} {fuel:>10} {:>10.2}",
+                builtin.name,
+                time.as_secs_f64() * 1e6,
+                ratio(time, one)
+            );
+            if DEFAULT.contains(&builtin.name) {
+                together += ratio(time, one);
+            }
+        }
+        say(&format!("the {} default guards on it / Ed25519 strict verify", DEFAULT.len()), together);
     }
 }
 

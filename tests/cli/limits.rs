@@ -127,7 +127,7 @@ fn every_limit_is_on_the_page_with_its_defaults() {
     let last =
         [DEPTH.to_owned(), code("kernel.nested_depth_limit"), none("guards"), none("hooks"), depth, none("rails")];
     let rows: Vec<_> = rows.chain([last]).collect();
-    holds("limits", &table(["limit", "key in the policy", "guard", "hook", "tool", "rail"], &rows));
+    holds("limits.md", "limits", &table(["limit", "key in the policy", "guard", "hook", "tool", "rail"], &rows));
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn every_limit_is_broken_and_says_so() {
         assert!(rows.iter().any(|row| row[0] == *limit), "nothing breaks the limit on {limit}");
     }
     let head = ["limit", "broken by", "the error says", "code in the receipt", "exit code"];
-    holds("breaches", &table(head, &rows));
+    holds("limits.md", "breaches", &table(head, &rows));
 }
 
 /// A tool that calls itself, within itself.

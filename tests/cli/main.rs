@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "it says which tests did not run")]
 
 mod approvals;
+mod attacks;
 mod authoring;
 mod bad_input;
 mod compiling;

@@ -129,7 +129,7 @@ fn every_permission_is_reached_beyond_and_one_line_grants_it() {
         "exit code",
         "what grants it",
     ];
-    holds("permissions", &table(head, &rows));
+    holds("limits.md", "permissions", &table(head, &rows));
 }
 
 /// The error, or where there is none, what the tool returned.

@@ -1,4 +1,5 @@
-//! Tables of `docs/limits.md`, which tests make of what happened when they broke each limit and tried each permission.
+//! Tables of the pages in `docs/`, which tests make of what happened: of `limits.md` when they broke each limit and tried
+//! each permission, of `guards.md` when each attack was tried on the guards.
 //!
 //! A test compares; with `CHIO_BLESS=1` it writes the page anew.
 
@@ -73,23 +74,24 @@ pub(crate) fn code(text: &str) -> String {
     if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
 }
 
-/// Holds a part of the page against what it should be, or writes it. Parts stand between lines that name them.
+/// Holds a part of a page of `docs/` against what it should be, or writes it. Parts stand between lines that name them.
 #[track_caller]
-pub(crate) fn holds(part: &str, expected: &str) {
+pub(crate) fn holds(page: &str, part: &str, expected: &str) {
     // The tests of one process write one after the other.
     static WRITING: Mutex<()> = Mutex::new(());
     let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
-    let path: PathBuf = repository("docs/limits.md");
+    let name = format!("docs/{page}");
+    let path: PathBuf = repository(&name);
     let page = std::fs::read_to_string(&path).unwrap();
     let (begin, end) = (format!("<!-- {part}: made by tests/cli -->\n\n"), format!("\n<!-- end of {part} -->"));
-    let (before, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("docs/limits.md has no part {part}"));
-    let (shown, after) = rest.split_once(&end).unwrap_or_else(|| panic!("{part} of docs/limits.md has no end"));
+    let (before, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("{name} has no part {part}"));
+    let (shown, after) = rest.split_once(&end).unwrap_or_else(|| panic!("{part} of {name} has no end"));
     if std::env::var_os("CHIO_BLESS").is_some() {
         std::fs::write(&path, [before, &begin, expected, &end, after].concat()).unwrap();
         return;
     }
     assert!(
         shown == expected,
-        "{part} of docs/limits.md is not what happens; CHIO_BLESS=1 writes it.\nIt should be:\n{expected}"
+        "{part} of {name} is not what happens; CHIO_BLESS=1 writes it.\nIt should be:\n{expected}"
     );
 }

@@ -112,8 +112,16 @@ pub fn grant(server: &str, tool: &str) -> Grant {
 /// On arguments that are no object.
 #[must_use]
 pub fn snapshot(server: &str, tool: &str, arguments: Value) -> Snapshot {
-    let described = [ArgumentFact { at: "/path".into(), is: ArgumentKind::Path }];
-    let facts = facts::extract(&arguments, &described);
+    described_snapshot(server, tool, arguments, &[ArgumentFact { at: "/path".into(), is: ArgumentKind::Path }])
+}
+
+/// The same, of which a manifest says what is `described`.
+///
+/// # Panics
+/// The arguments are no object.
+#[must_use]
+pub fn described_snapshot(server: &str, tool: &str, arguments: Value, described: &[ArgumentFact]) -> Snapshot {
+    let facts = facts::extract(&arguments, described);
     Snapshot {
         request_id: RequestId::new("request").expect("a plain id"),
         agent: "00".repeat(32),

@@ -96,7 +96,7 @@ fn document(subject: &Subject, report: &Report) -> Value {
         };
         json!({
             "name": case.name, "attack": attack, "harmless": harmless, "line": case.line, "passed": case.passed(), "verdict": case.answer.verdict.as_str(),
-            "reason": case.answer.reason, "fuel": case.answer.fuel, "differences": differences,
+            "reason": case.answer.reason, "details": case.answer.details, "fuel": case.answer.fuel, "differences": differences,
         })
     };
     json!({

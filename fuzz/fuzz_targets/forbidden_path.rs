@@ -1,0 +1,5 @@
+#![no_main]
+
+use serde_json::Value;
+
+libfuzzer_sys::fuzz_target!(|text: &str| chio_host_fuzz::ask(forbidden_path::__CHIO_CHECK, &Value::Null, text));
