@@ -119,8 +119,9 @@ fn without_sets(glob: &str) -> String {
     plain + rest
 }
 
-/// Whether `text` matches `glob`, in time linear in each for every `*`.
-pub(crate) fn wildcard(glob: &str, text: &str) -> bool {
+/// Whether `text` matches `glob`, in which `*` and `?` are special, in time linear in each for every `*`.
+#[must_use]
+pub fn wildcard(glob: &str, text: &str) -> bool {
     let (glob, text) = (glob.as_bytes(), text.as_bytes());
     let (mut g, mut t) = (0, 0);
     // After the last `*`, and where the text begins that it has not taken.
