@@ -3,7 +3,7 @@
 use crate::spelling::split_at;
 
 /// Characters that end a path inside a longer word (`--file=.env`, `@.env`, `host:.env`, `["a","b"]`).
-pub(crate) const GLUE: &[u8] = b"=@:,;|\"'`<>()[]{}&#?";
+pub(crate) const GLUE: &[u8] = b"=@:,;!|\"'`<>()[]{}&#?";
 
 static IS_GLUE: [bool; 256] = {
     let mut is = [false; 256];

@@ -6,6 +6,7 @@
 mod builtin;
 mod candidates;
 mod certain;
+mod list;
 mod pattern;
 mod spelling;
 
