@@ -20,6 +20,7 @@ const PURE: (&str, &[&str]) = (
     &[
         "forbidden-path",
         "shell-command",
+        "path-allowlist",
         "egress",
         "tool-access",
         "rate",

@@ -2,17 +2,19 @@
 //! environment files, histories, key stores.
 //!
 //! What it judges:
-//! - every `path`, raw and normalised; one that the host could not normalise is denied;
-//! - every `text` and object key that is a path as a whole, or one word with a path glued to it (`--file=.env`);
-//! - every word of a `command`;
-//! - every `file:` URL.
+//! - every `path`, raw and normalised, and what it may match where it is a pattern; one that the host could not normalise is
+//!   denied;
+//! - every `text` and object key that is a path as a whole, one word with a path glued to it (`--file=.env`), or JSON with
+//!   strings that begin as paths;
+//! - the words of a `command`, save those that it only says or looks for (`echo`, the pattern of `grep`);
+//! - every URL that leads to a file, or to nowhere on the web.
 //!
 //! What it does not stop:
 //! - prose that mentions such a path, and `content` that is written elsewhere: neither opens it;
 //! - a symbolic link with a harmless name: the sandbox opens files below the granted folders only;
-//! - a path that a shell puts together (`cat /etc/sh*`, `$(…)`): the guard `shell-command` reads commands as shells do.
+//! - a path that a running shell puts together from parts that only it knows.
 
-mod words;
+mod command;
 
 use std::iter;
 
@@ -22,6 +24,9 @@ use serde::Deserialize;
 
 /// A path longer than this, in bytes, is not judged but denied.
 const MAX_PATH_BYTES: usize = 16 << 10;
+
+/// Schemes whose paths are another machine's.
+const WEB: &[&str] = &["http", "https", "ws", "wss"];
 
 /// The guard's `config`.
 #[derive(Debug, Default, Deserialize)]
@@ -47,10 +52,8 @@ fn judge(places: &Places, fact: &Fact) -> Option<String> {
     match &fact.kind {
         FactKind::Path(path) => judge_path(places, path),
         FactKind::Url(url) => judge_url(places, url),
-        FactKind::Command(CommandFact::Line(line)) => {
-            words::words(line).iter().find_map(|word| judge_text(places, word))
-        }
-        FactKind::Command(CommandFact::Words(words)) => words.iter().find_map(|word| judge_text(places, word)),
+        FactKind::Command(CommandFact::Line(line)) => command::line(places, line),
+        FactKind::Command(CommandFact::Words(words)) => command::words(places, words),
         FactKind::Text(text) => judge_text(places, text),
         FactKind::Key(key) => judge_key(places, key),
         FactKind::Content(_) => None,
@@ -68,7 +71,8 @@ fn judge_path(places: &Places, path: &PathFact) -> Option<String> {
         return Some(format!("path {shown} is forbidden (longer than {MAX_PATH_BYTES} bytes)"));
     }
     let raw = Some(&path.raw).filter(|raw| *raw != normalised);
-    iter::once(normalised).chain(raw).find_map(|path| places.find(path)).map(|what| forbidden(&path.raw, what))
+    let readings = iter::once(normalised).chain(raw);
+    readings.into_iter().find_map(|path| places.find_expanded(path)).map(|what| forbidden(&path.raw, what))
 }
 
 fn judge_url(places: &Places, url: &UrlFact) -> Option<String> {
@@ -77,9 +81,10 @@ fn judge_url(places: &Places, url: &UrlFact) -> Option<String> {
             .into_iter()
             .find_map(|path| places.find(path))
             .map(|what| forbidden(&url.raw, what)),
-        // Another machine's path, or no path at all.
-        Some(_) => None,
-        None => judge_text(places, &url.raw),
+        // Another machine's path.
+        Some(parsed) if WEB.contains(&parsed.scheme.as_str()) => None,
+        // `c:\x`, `jar:file:…`, `php://filter/resource=…`, and what is no URL.
+        _ => judge_text(places, &url.raw),
     }
 }
 

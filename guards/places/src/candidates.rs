@@ -3,7 +3,7 @@
 use crate::spelling::split_at;
 
 /// Characters that end a path inside a longer word (`--file=.env`, `@.env`, `host:.env`, `["a","b"]`).
-pub(crate) const GLUE: &[u8] = b"=@:,;|\"'`<>()[]{}&#?";
+pub(crate) const GLUE: &[u8] = b"=@:,;!|\"'`<>()[]{}&#?";
 
 static IS_GLUE: [bool; 256] = {
     let mut is = [false; 256];
@@ -15,10 +15,16 @@ static IS_GLUE: [bool; 256] = {
     is
 };
 
+/// Whether a byte ends a path inside a longer word.
+pub(crate) fn is_glue(byte: u8) -> bool {
+    IS_GLUE[usize::from(byte)]
+}
+
 /// A text longer than this, in bytes, is not a path: no system opens one of a quarter of it.
 const MAX_PATH_BYTES: usize = 16 << 10;
 
-/// The paths in a text that is a path as a whole, or a word with a path glued to it; none when it is prose.
+/// The paths in a text that is a path as a whole, or a word with a path glued to it, or JSON with strings that begin as
+/// paths; none when it is prose.
 ///
 /// Prose is what has white space and does not begin as a path does. A text that only mentions a path is not a
 /// request to open it, and refusing it would refuse every conversation about security.
@@ -35,7 +41,15 @@ pub fn path_like(text: &str) -> Vec<&str> {
     if !text.contains(char::is_whitespace) {
         return with_parts(text);
     }
-    if begins_as_path(text) { vec![text] } else { Vec::new() }
+    if begins_as_path(text) { vec![text] } else { strings(text).filter(|part| begins_as_path(part)).collect() }
+}
+
+/// The strings of an object or a list that is written in JSON; none of any other text.
+pub(crate) fn strings(text: &str) -> impl Iterator<Item = &str> {
+    let is_json = text.starts_with(['{', '[']) && text.ends_with(['}', ']']);
+    let parts = is_json.then(|| text.split('"')).into_iter().flatten();
+    // What stands between two strings is a colon, a comma or a bracket, and no path.
+    parts.map(str::trim).filter(|part| !part.is_empty())
 }
 
 /// The paths anywhere in a text, at white space and at every character that ends one: for program text.
@@ -46,7 +60,7 @@ pub fn anywhere(text: &str) -> Vec<&str> {
 
 fn with_parts(word: &str) -> Vec<&str> {
     let mut parts = vec![word];
-    let glued = split_at(word, |byte| IS_GLUE[usize::from(byte)]);
+    let glued = split_at(word, is_glue);
     parts.extend(glued.filter(|part| !part.is_empty() && part.len() < word.len()));
     parts
 }
@@ -82,6 +96,7 @@ mod tests {
     fn prose_has_no_paths() {
         assert!(path_like("never read /etc/shadow").is_empty());
         assert!(path_like("https://example.com/docs/server.pem").is_empty());
+        assert!(path_like("{ \"text\": \"never read /etc/shadow\" }").is_empty());
         assert!(path_like(&"x".repeat(MAX_PATH_BYTES + 1)).is_empty());
     }
 
@@ -89,6 +104,7 @@ mod tests {
     fn a_word_has_itself_and_its_parts() {
         assert_eq!(path_like("--file=.env"), ["--file=.env", "--file", ".env"]);
         assert_eq!(path_like("/My Files/a"), ["/My Files/a"]);
+        assert_eq!(path_like("{ \"n\": 1, \"path\": \"/My Files/a\" }"), ["/My Files/a"]);
         assert!(!path_like("https://x/../../etc/shadow").is_empty());
         assert!(anywhere("open('/etc/shadow').read()").contains(&"/etc/shadow"));
     }

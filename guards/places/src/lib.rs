@@ -1,16 +1,19 @@
 //! Which paths name a place where secrets are kept, in whatever spelling they come.
 //!
-//! A library, not a guard: `forbidden-path` asks it about paths, `shell-command` about the words of a command. It looks at
-//! names alone. What a symbolic link points to is the sandbox's business, which opens files under the granted folders only.
+//! A library, not a guard: `forbidden-path` asks it about paths, `shell-command` about the words of a command, and
+//! `path-allowlist` what a text names and how it is spelt. It looks at names alone. What a symbolic link points to is the sandbox's business, which opens files under the granted folders only.
 
 mod builtin;
 mod candidates;
+mod certain;
+mod list;
 mod pattern;
 mod spelling;
 
 use std::borrow::Cow;
 
 pub use candidates::{anywhere, path_like};
+pub use certain::{certain_paths, certain_paths_anywhere};
 pub use spelling::{Path, spellings};
 
 use pattern::{Pattern, has_wildcard};

@@ -76,15 +76,20 @@ pub(crate) fn steps_match(steps: &[impl AsRef<str>], names: &[Cow<'_, str>]) -> 
 }
 
 /// Whether each step could match a name once the names' own wildcards are expanded. Wildcards that say next to nothing
-/// (`*`, `.*`) do not count: they name everything, not this place.
+/// (`*`, `.*`, `*.json`) do not count: they name everything, not this place, so that half of it has to be spelt out, and
+/// more where a `*` comes first.
 pub(crate) fn may_match_steps(steps: &[impl AsRef<str>], names: &[Cow<'_, str>]) -> bool {
     const TELLING_CHARS: usize = 3;
     let Some(names) = names.get(..steps.len()) else { return false };
     let fits = |step: &str, name: &str| wildcard(step, name) || (has_wildcard(name) && may_be(step, name));
+    let spelt: usize = names.iter().map(|name| telling_chars(name)).sum();
+    let is_open = names.iter().any(|name| name.starts_with('*') && name.len() > 1);
+    let wanted: usize = steps.iter().map(|step| telling_chars(step.as_ref())).sum();
     steps.iter().zip(names).all(|(step, name)| fits(step.as_ref(), name))
         && names.iter().any(|name| has_wildcard(name))
-        && names.iter().all(|name| telling_chars(name) > 0)
-        && names.iter().map(|name| telling_chars(name)).sum::<usize>() >= TELLING_CHARS
+        && steps.iter().zip(names).all(|(step, name)| step.as_ref() == "*" || telling_chars(name) > 0)
+        && spelt >= TELLING_CHARS
+        && 2 * spelt >= wanted + usize::from(is_open)
 }
 
 /// How many characters of a name say something.
@@ -97,8 +102,12 @@ pub(crate) fn has_wildcard(word: &str) -> bool {
     word.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['))
 }
 
-/// Whether a shell may expand `glob` to something that the step matches: what is certain of the step is tried as a name.
+/// Whether a shell may expand `glob` to something that the step matches: what is certain of the step is tried as a name. A
+/// wildcard at the beginning stands for no dot, and none for the short name of something else.
 fn may_be(step: &str, glob: &str) -> bool {
+    if step.contains('~') || (step.starts_with('.') && !glob.starts_with('.')) {
+        return false;
+    }
     let is_plain = |text: &&str| !text.contains(['*', '?']);
     let certain = match (step.strip_prefix('*'), step.strip_suffix('*')) {
         (Some(suffix), None) => Some(suffix).filter(is_plain),

@@ -98,18 +98,20 @@ pub(crate) fn fold(text: &str) -> String {
         .collect()
 }
 
-/// Without control characters and those that are drawn as nothing.
+/// Without control characters and those that are drawn as nothing, which some file systems leave out of names.
 fn visible(text: &str) -> String {
-    text.chars()
-        .filter(|c| {
-            !c.is_control()
-                && !matches!(c, '\u{ad}' | '\u{34f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-                    | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
-        })
-        .collect()
+    text.chars().filter(|c| !c.is_control() && !is_ignorable(*c)).collect()
 }
 
-/// Undoes one percent-encoding, also the overlong forms of dot and slash that strict decoders refuse and old ones take.
+/// Unicode's `Default_Ignorable_Code_Point`.
+fn is_ignorable(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Undoes one percent-encoding, also the overlong forms of ASCII that strict decoders refuse and old ones take.
 fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let hex = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
@@ -131,24 +133,15 @@ fn percent_decoded(text: &str) -> String {
     let mut strict = Vec::with_capacity(decoded.len());
     let mut rest = decoded.as_slice();
     while let [first, tail @ ..] = rest {
-        match rest {
-            [0xc0, 0xaf, tail @ ..] => {
-                strict.push(b'/');
-                rest = tail;
-            }
-            [0xc0, 0xae, tail @ ..] => {
-                strict.push(b'.');
-                rest = tail;
-            }
-            [0xc1, 0x9c, tail @ ..] => {
-                strict.push(b'\\');
-                rest = tail;
-            }
-            _ => {
-                strict.push(*first);
-                rest = tail;
-            }
-        }
+        // An ASCII character in two, three or four bytes.
+        let (byte, tail) = match rest {
+            [0xc0 | 0xc1, low @ 0x80..=0xbf, tail @ ..] => (*first << 6 | low & 0x3f, tail),
+            [0xe0, high @ (0x80 | 0x81), low @ 0x80..=0xbf, tail @ ..]
+            | [0xf0, 0x80, high @ (0x80 | 0x81), low @ 0x80..=0xbf, tail @ ..] => (*high << 6 | low & 0x3f, tail),
+            _ => (*first, tail),
+        };
+        strict.push(byte);
+        rest = tail;
     }
     String::from_utf8_lossy(&strict).into_owned()
 }
@@ -218,6 +211,9 @@ mod tests {
         assert_eq!(names("file:///A"), ["a"]);
         assert!(names("a%252fb").contains(&"a/b".into()));
         assert!(names("..%c0%af..%c0%afetc").contains(&"etc".into()));
+        assert!(names("%e0%80%aeenv").contains(&".env".into()));
+        assert!(names("%f0%80%80%afa%f0%80%80%afb").contains(&"a/b".into()));
+        assert_eq!(names("a\u{e0041}\u{3164}b"), ["ab"]);
         assert!(names("a\0.txt").contains(&"a".into()));
         assert_eq!(names("\u{ff0f}etc\u{ff0f}\u{2025}\u{2215}x"), ["x"]);
         assert_eq!(names("id_rsa. "), ["id_rsa"]);

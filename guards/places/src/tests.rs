@@ -62,6 +62,24 @@ fn forbidden_in_every_spelling() {
         ".env.",
         ".env::$DATA",
         "docs/../.env",
+        "%e0%80%ae%e0%80%aessh/..%c0%af.env",
+        "\u{2024}env",
+        ".\u{17f}sh/config",
+        ".e\u{e0067}nv",
+        "C:\\Users\\u\\SSH~1\\config",
+        // On nobody's first list.
+        "~/.config/rclone/rclone.conf",
+        "infra/terraform.tfstate",
+        "~/.local/share/com.vercel.cli/auth.json",
+        "/var/run/secrets/kubernetes.io/serviceaccount/token",
+        "/etc/NetworkManager/system-connections/home.nmconnection",
+        "/proc/thread-self/environ",
+        "/proc/1/task/1/environ",
+        "/proc/self/cwd/.env",
+        "/proc/self/fd/9",
+        "~/.config/Code/User/globalStorage/state.vscdb",
+        "AuthKey_ABC.p8",
+        ".dev.vars",
         ".env.example/../.env",
     ] {
         assert!(places.find(path).is_some(), "{path:?} was let through");
@@ -89,6 +107,17 @@ fn what_only_looks_like_it_is_allowed() {
         "monkey",
         "/data/netrc.md",
         "src/.envoy/config",
+        "/proc/cpuinfo",
+        "/proc/self/status",
+        "src/history.ts",
+        "infra/main.tf",
+        "infra/variables.tfvars.example",
+        "docs/service-accounts.md",
+        "src/ssh.rs",
+        "HEAD~1",
+        ".dev.vars.example",
+        "secrets.md",
+        "credentials/index.ts",
         "%",
         "",
     ] {
@@ -102,7 +131,12 @@ fn a_shells_wildcards_are_seen_through() {
     for word in ["/etc/sha*", "/etc/shado?", "/etc/[s]hadow", "/e??/shadow", "~/.ss*/id_*", "~/.ssh/*"] {
         assert!(places.find_expanded(word).is_some(), "{word}");
     }
-    for word in ["*", ".*", "/etc/*", "src/*.rs", "~/*"] {
+    for word in ["~/.env*", "/proc/*/env*", "*_history", "id_*"] {
+        assert!(places.find_expanded(word).is_some(), "{word}");
+    }
+    for word in
+        ["*", ".*", "/etc/*", "src/*.rs", "~/*", "*.json", "*.txt", "*.cnf", "*env*", "*keys*", "*.toml", "*.db"]
+    {
         assert_eq!(places.find_expanded(word), None, "{word}");
     }
 }

@@ -39,9 +39,10 @@ macro_rules! builtin {
 }
 
 /// Kept in step with the list in `build.rs`; a component that it does not build does not compile here.
-static ALL: [Builtin; 10] = [
+static ALL: [Builtin; 11] = [
     builtin!(Guard, "forbidden_path", "guards/forbidden-path"),
     builtin!(Guard, "shell_command", "guards/shell-command"),
+    builtin!(Guard, "path_allowlist", "guards/path-allowlist"),
     builtin!(Guard, "egress", "guards/egress"),
     builtin!(Guard, "tool_access", "guards/tool-access"),
     builtin!(Guard, "rate", "guards/rate"),
