@@ -6,10 +6,12 @@
 mod cursor;
 mod grammar;
 mod lexer;
+mod unopened;
 mod unwrap;
 mod walk;
 
 pub use grammar::{TooMany, read};
 pub use lexer::{Inner, Pipeline, Simple, assignment, is_plain_word, lex};
+pub use unopened::Unopened;
 pub use unwrap::{Arguments, Effective, has_option, is_interpreter, is_shell, operands, unwrap};
 pub use walk::every_command;

@@ -1,17 +1,12 @@
 //! The paths in a command.
 
-use command_lines::{Simple, every_command, is_interpreter, operands, unwrap};
+use command_lines::{Simple, Unopened, every_command, is_interpreter, unwrap};
 use secret_places::{Places, anywhere, path_like};
 
 use crate::forbidden;
 
 /// A command longer than this, in bytes, is refused: nobody can read it.
 const MAX_BYTES: usize = 256 << 10;
-
-/// Commands whose words are said, not opened.
-const SPEAKERS: &[&str] = &["echo", "printf", "true", ":", "which", "type", "man", "help"];
-/// Commands whose first operand is a pattern, be it `id_rsa`.
-const SEARCHERS: &[&str] = &["grep", "egrep", "fgrep", "rg", "ag", "ack"];
 
 /// Why a line for a shell is refused, if it is.
 pub(crate) fn line(places: &Places, line: &str) -> Option<String> {
@@ -41,10 +36,9 @@ pub(crate) fn words(places: &Places, words: &[String]) -> Option<String> {
 fn judge(places: &Places, simple: &Simple) -> Option<String> {
     let command = unwrap(&simple.words);
     let name = command.name.as_str();
-    let pattern = SEARCHERS.contains(&name).then(|| operands(&command.arguments).next()).flatten();
-    let pattern = pattern.filter(|word| !word.contains(['/', '\\']));
-    let words = simple.words.iter().map(String::as_str).filter(|_| !SPEAKERS.contains(&name));
-    let opened = words.filter(|word| Some(*word) != pattern).chain(simple.redirects.iter().map(String::as_str));
+    let unopened = Unopened::of(&command);
+    let words = simple.words.iter().map(String::as_str).filter(|word| !unopened.contains(word));
+    let opened = words.chain(simple.redirects.iter().map(String::as_str));
     opened.into_iter().filter(|word| !places.clears(word)).find_map(|word| {
         let paths = if is_interpreter(name) { anywhere(word) } else { path_like(word) };
         paths.into_iter().find_map(|path| places.find_expanded(path).map(|what| forbidden(path, what)))

@@ -59,10 +59,27 @@ pub fn anywhere(text: &str) -> Vec<&str> {
 }
 
 fn with_parts(word: &str) -> Vec<&str> {
+    if is_expression(word) {
+        return Vec::new();
+    }
     let mut parts = vec![word];
     let glued = split_at(word, is_glue);
     parts.extend(glued.filter(|part| !part.is_empty() && part.len() < word.len()));
     parts
+}
+
+/// Whether a word is a regular expression that looks for dots (`process\.env\.`): two backslashes or more, and each of them
+/// before a dot and after a letter. A path has other names in it as well, or climbs.
+fn is_expression(word: &str) -> bool {
+    let mut dots = 0;
+    for (at, _) in word.match_indices('\\') {
+        let before = word[..at].bytes().next_back().is_some_and(|byte| byte.is_ascii_alphanumeric());
+        if !before || !word[at + 1..].starts_with('.') {
+            return false;
+        }
+        dots += 1;
+    }
+    dots >= 2 && !word.contains('/')
 }
 
 fn begins_as_path(text: &str) -> bool {
@@ -98,6 +115,16 @@ mod tests {
         assert!(path_like("https://example.com/docs/server.pem").is_empty());
         assert!(path_like("{ \"text\": \"never read /etc/shadow\" }").is_empty());
         assert!(path_like(&"x".repeat(MAX_PATH_BYTES + 1)).is_empty());
+    }
+
+    #[test]
+    fn an_expression_is_no_path() {
+        for expression in [r"process\.env\.", r"import\.meta\.env"] {
+            assert!(path_like(expression).is_empty(), "{expression}");
+        }
+        for path in [r"..\..\.env", r"config\.env", r"home\.aws\credentials", r"C:\.ssh\.env", r"a\.b\.env/x"] {
+            assert!(!path_like(path).is_empty(), "{path}");
+        }
     }
 
     #[test]

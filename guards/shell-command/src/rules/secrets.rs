@@ -1,14 +1,10 @@
 //! Reading secrets, and writing over them.
 
-use command_lines::{Effective, Simple, is_interpreter, operands};
+use command_lines::{Effective, Simple, Unopened, is_interpreter};
 use secret_places::{Places, anywhere, path_like};
 
 use crate::judge::Danger;
 
-/// Commands whose words are not opened: they say them, or only ask.
-const SPEAKERS: &[&str] = &["echo", "printf", "true", ":", "test", "[", "[[", "which", "type", "man", "help", ""];
-/// Commands whose first operand is a pattern, be it `id_rsa`.
-const SEARCHERS: &[&str] = &["grep", "egrep", "fgrep", "rg", "ag", "ack"];
 /// Commands that nobody begins a sentence with, when a path comes next.
 const READERS: &[&str] = &[
     "cat", "tac", "head", "tail", "less", "nl", "od", "xxd", "strings", "base64", "cp", "scp", "rsync", "tar", "dd",
@@ -17,14 +13,9 @@ const READERS: &[&str] = &[
 
 pub(crate) fn judge(places: &Places, simple: &Simple, command: &Effective<'_>) -> Option<Danger> {
     let name = command.name.as_str();
-    let pattern = SEARCHERS
-        .contains(&name)
-        .then(|| operands(&command.arguments).next())
-        .flatten()
-        .filter(|word| !word.contains('/'));
-    let arguments = if SPEAKERS.contains(&name) { &[] } else { command.arguments.as_slice() };
+    let unopened = Unopened::of(command);
     let is_program_text = is_interpreter(name);
-    let words = arguments.iter().map(String::as_str).filter(|word| Some(*word) != pattern);
+    let words = command.arguments.iter().map(String::as_str).filter(|word| !unopened.contains(word));
     let opened = words.chain(simple.redirects.iter().map(String::as_str)).find_map(|word| {
         let find = |path: &str| places.find_expanded(path).map(|what| (path.to_owned(), what));
         if places.clears(word) {
