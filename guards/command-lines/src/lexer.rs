@@ -85,6 +85,7 @@ struct Word {
     text: String,
     /// Something was there, be it an empty pair of quotes.
     started: bool,
+    quoted: bool,
     braces: bool,
 }
 
@@ -173,7 +174,10 @@ impl Lexer<'_> {
                 '$' => self.dollar(false),
                 '\\' => match self.chars.next() {
                     Some('\n') | None => {}
-                    Some(c) => self.push(c),
+                    Some(c) => {
+                        self.word.quoted = true;
+                        self.push(c);
+                    }
                 },
                 c if c.is_whitespace() || c == '\0' => self.end_word(),
                 c => {
@@ -265,8 +269,9 @@ impl Lexer<'_> {
     }
 
     fn redirect(&mut self, c: char) {
-        // `2>` and `{fd}>`: the number is no word.
-        if self.word.text.chars().all(|c| c.is_ascii_digit()) {
+        // `2>`: the number is no word.
+        let is_number = !self.word.text.is_empty() && self.word.text.chars().all(|c| c.is_ascii_digit());
+        if is_number && !self.word.quoted && self.target_of.is_none() {
             self.word = Word::default();
         }
         if self.chars.peek() == Some('(') {
@@ -309,12 +314,14 @@ impl Lexer<'_> {
 
     fn single_quoted(&mut self) {
         self.word.started = true;
+        self.word.quoted = true;
         self.push_run(|byte| byte != b'\'');
         self.chars.next();
     }
 
     fn double_quoted(&mut self) {
         self.word.started = true;
+        self.word.quoted = true;
         loop {
             self.push_run(|byte| !matches!(byte, b'"' | b'`' | b'$' | b'\\'));
             let Some(c) = self.chars.next() else { return };
@@ -426,6 +433,7 @@ impl Lexer<'_> {
     /// `$'…'`, with C's escapes.
     fn ansi_quoted(&mut self) {
         self.word.started = true;
+        self.word.quoted = true;
         while let Some(c) = self.chars.next() {
             match c {
                 '\'' => return,
