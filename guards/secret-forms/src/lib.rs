@@ -5,8 +5,7 @@
 //! the JSON around it is walked is `json-scan`'s subject.
 //!
 //! Not taken for secrets: digests, UUIDs, dates, names, references, code, images in base64, and placeholders. The keys of
-//! Amazon's documentation (`AKIAIOSFODNN7EXAMPLE`) are taken for secrets: they have the form, and whoever looks at the
-//! form alone cannot tell.
+//! Amazon's documentation (`AKIAIOSFODNN7EXAMPLE`) have the form, and are secrets unless somebody asks to spare them.
 //!
 //! What it does not find: a secret without a known form and without a telling name; one that is encrypted or compressed,
 //! encoded more than three times, in an encoding not named above, or put together by a program (`"AKIA" + "…"`).

@@ -14,6 +14,7 @@ const MAX_DEPTH: usize = 3;
 pub struct Secrets {
     patterns: Patterns,
     built_in: bool,
+    spares_examples: bool,
 }
 
 impl Secrets {
@@ -26,7 +27,22 @@ impl Secrets {
         if replace && patterns.is_empty() {
             return Err("`replace` without `patterns` leaves nothing to look for".to_owned());
         }
-        Ok(Self { patterns: Patterns::new(patterns, exceptions)?, built_in: !replace })
+        let patterns = Patterns::new(patterns, exceptions)?;
+        Ok(Self { patterns, built_in: !replace, spares_examples: false })
+    }
+
+    /// Without the access keys of Amazon's documentation, which end in `EXAMPLE`. To take one out of an output costs
+    /// nothing; to deny a call for one keeps somebody from writing documentation and tests.
+    #[must_use]
+    pub fn sparing_examples(self) -> Self {
+        Self { spares_examples: true, ..self }
+    }
+
+    fn without_exceptions(&self, text: &str, hits: &mut Vec<Hit>) {
+        self.patterns.without_exceptions(text, hits);
+        if self.spares_examples {
+            hits.retain(|hit| !text.get(hit.range.clone()).is_some_and(is_example));
+        }
     }
 
     /// What `text` holds, in all its readings.
@@ -43,7 +59,7 @@ impl Secrets {
         if self.built_in && outline.has(Look::Assignments) {
             hits.extend(assignment::find(text));
         }
-        self.patterns.without_exceptions(text, &mut hits);
+        self.without_exceptions(text, &mut hits);
         let Some(depth) = depth.checked_sub(1) else { return hits };
         if outline.has(Look::Hidden)
             && let Some(reading) = lenient(text)
@@ -61,6 +77,12 @@ impl Secrets {
     }
 }
 
+/// Whether an access key is one of Amazon's documentation.
+fn is_example(value: &str) -> bool {
+    const KEY_BYTES: usize = 20;
+    value.len() == KEY_BYTES && value.starts_with('A') && value.ends_with("EXAMPLE")
+}
+
 impl Finder for Secrets {
     fn text(&self, name: &str, text: &str) -> Found {
         let outline = Outline::of(text);
@@ -71,7 +93,7 @@ impl Finder for Secrets {
         // A token of a known form is named by its form.
         if hits.is_empty() {
             hits.extend(assignment::named(name, text));
-            self.patterns.without_exceptions(text, &mut hits);
+            self.without_exceptions(text, &mut hits);
         }
         let mut open = open::starts(text);
         if outline.has(Look::Forms) {
@@ -93,7 +115,9 @@ impl Finder for Secrets {
         let joined = open::joined(text);
         match &joined {
             Joined::Whole(hit) | Joined::Partial(hit)
-                if text.get(hit.range.clone()).is_some_and(|value| self.patterns.excepts(value)) =>
+                if text
+                    .get(hit.range.clone())
+                    .is_some_and(|value| self.patterns.excepts(value) || self.spares_examples && is_example(value)) =>
             {
                 Joined::Nothing
             }
@@ -169,6 +193,16 @@ mod tests {
             assert_eq!(secrets.find(&text), [], "{text}");
         }
         assert_eq!(secrets.find(AWS).len(), 1);
+    }
+
+    #[test]
+    fn the_examples_of_documentation_are_spared_on_request() {
+        let key = "AKIAIOSFODNN7EXAMPLE";
+        assert_eq!(secrets().find(key).len(), 1);
+        let sparing = secrets().sparing_examples();
+        assert_eq!(sparing.find(&format!("aws_access_key_id={key}")), []);
+        assert!(is_clean(&sparing, &json!([key, &key[..9], &key[9..], key.replace('A', "%41")]).to_string()));
+        assert_eq!(sparing.find(AWS).len(), 1);
     }
 
     #[test]

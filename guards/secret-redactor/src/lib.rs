@@ -4,7 +4,8 @@
 //! It reads every string, key and number of the output: as it is; without invisible characters, percent-encoding and
 //! escapes; what base64 and hexadecimal in it decode to; and over the border of neighbouring strings, be they fields of an
 //! object or the same field of a list's elements. A secret is replaced by `[REDACTED:kind]`, in an encoding the whole run is.
-//! What looks like a secret, and what does not, is said in the crate `secret-forms`.
+//! What looks like a secret, and what does not, is said in the crate `secret-forms`; the keys of Amazon's documentation are
+//! taken for secrets here, as losing one costs nothing.
 //!
 //! An output that is larger than `max_bytes` is blocked, never passed unread. One that is refused costs nothing but the
 //! work: the tool has run.
