@@ -1,32 +1,30 @@
 //! An output hook that takes secrets out of what a tool returned: tokens and keys in their known forms, private keys, and
 //! what stands beside `password=` and looks random.
 //!
-//! It reads every string and every key of the output: as it is; without invisible characters, percent-encoding and `\u`
-//! escapes; what base64 and hexadecimal in it decode to; and over the border of neighbouring strings. A secret is replaced
-//! by `[REDACTED:kind]`, in an encoding the whole run is.
+//! It reads every string, key and number of the output: as it is; without invisible characters, percent-encoding and
+//! escapes; what base64 and hexadecimal in it decode to; and over the border of neighbouring strings, be they fields of an
+//! object or the same field of a list's elements. A secret is replaced by `[REDACTED:kind]`, in an encoding the whole run is.
+//! What looks like a secret, and what does not, is said in the crate `secret-forms`; the keys of Amazon's documentation are
+//! taken for secrets here, as losing one costs nothing.
 //!
-//! Not taken for secrets: digests, UUIDs, images in base64, and placeholders. The keys of Amazon's documentation
-//! (`AKIAIOSFODNN7EXAMPLE`) are taken for secrets: they have the form, and losing one costs nothing.
+//! An output that is larger than `max_bytes` is blocked, never passed unread. One that is refused costs nothing but the
+//! work: the tool has run.
 //!
-//! What it does not find: a secret without a known form and without a telling name, one that is encrypted, encoded twice, or
-//! spread over several strings. An output that is too large to read is blocked, never passed unread.
-
-mod assignment;
-mod decode;
-mod forms;
-mod glance;
-mod outline;
-mod patterns;
-mod scan;
+//! What it does not find: a secret without a known form and without a telling name; one that is encrypted, compressed, or
+//! encoded more than three times; an assignment (`password=…`) and a policy's own pattern whose value is spread over several
+//! strings; the end of a token that was spread over more strings than it needed to be known. What a tool does with a secret by
+//! itself, no hook sees.
 
 use chio_sdk::{Call, HookVerdict};
+use json_scan::{is_clean, redact, shown};
+use secret_forms::{Custom, Secrets};
 use serde::Deserialize;
 use serde_json::Value;
 
-use patterns::{Custom, Patterns};
-use scan::Scan;
+/// The largest `max_bytes`: the host hands over no larger output.
+const MAX_BYTES: usize = 16 << 20;
 
-/// The guard's `config`.
+/// The hook's `config`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Config {
@@ -34,6 +32,8 @@ struct Config {
     patterns: Vec<Custom>,
     /// Whether `patterns` stand alone, without the built-in ones.
     replace: bool,
+    /// Regular expressions; what one of them matches as a whole is no secret.
+    exceptions: Vec<String>,
     /// What happens to an output that holds a secret.
     action: Action,
     /// An output larger than this is blocked.
@@ -42,7 +42,13 @@ struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { patterns: Vec::new(), replace: false, action: Action::Redact, max_bytes: 4 << 20 }
+        Self {
+            patterns: Vec::new(),
+            replace: false,
+            exceptions: Vec::new(),
+            action: Action::Redact,
+            max_bytes: 4 << 20,
+        }
     }
 }
 
@@ -55,29 +61,29 @@ enum Action {
 }
 
 fn inspect(_call: &Call, output: &str) -> Result<HookVerdict, String> {
-    let Config { patterns, replace, action, max_bytes } = chio_sdk::config()?;
+    let Config { patterns, replace, exceptions, action, max_bytes } = chio_sdk::config()?;
+    if !(1..=MAX_BYTES).contains(&max_bytes) {
+        return Err(format!("max_bytes is {max_bytes}; it takes 1 to {MAX_BYTES}"));
+    }
+    let secrets = Secrets::new(&patterns, replace, &exceptions)?;
     if output.len() > max_bytes {
         let size = output.len();
         return Ok(HookVerdict::block(format!(
             "the output has {size} bytes, more than the {max_bytes} that are read for secrets"
         )));
     }
-    let patterns = Patterns::new(&patterns, !replace)?;
-    if patterns.are_built_in() && glance::is_clean(&Scan::new(&patterns), output) {
+    if is_clean(&secrets, output) {
         return Ok(HookVerdict::allow());
     }
     let mut value: Value = serde_json::from_str(output).map_err(|error| format!("the output is not JSON: {error}"))?;
-    let mut scan = Scan::new(&patterns);
-    scan.value(&mut value);
-    let found = scan.found();
+    let found = redact(&secrets, &mut value);
     if found.is_empty() {
         return Ok(HookVerdict::allow());
     }
-    let kinds = || found.iter().map(|(kind, count)| format!("{kind} ({count})")).collect::<Vec<_>>().join(", ");
     Ok(match action {
         Action::Redact => HookVerdict::redact(&value, found),
-        Action::Block => HookVerdict::block(format!("the output holds secrets: {}", kinds())),
-        Action::Escalate => HookVerdict::escalate(format!("the output holds secrets: {}", kinds())),
+        Action::Block => HookVerdict::block(format!("the output holds secrets: {}", shown(&found))),
+        Action::Escalate => HookVerdict::escalate(format!("the output holds secrets: {}", shown(&found))),
     })
 }
 

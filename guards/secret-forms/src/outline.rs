@@ -3,18 +3,18 @@
 //! Most texts hold nothing of the kind. Each answer may be yes in vain and is never no in vain: what looks closer finds
 //! nothing where this says no.
 
-use crate::{assignment, decode, forms};
+use crate::{assignment, encoded, table};
 
 /// A closer look that may find something.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Look {
-    /// [`forms::find`].
+    /// [`crate::forms::find`], and [`crate::open::key_start`].
     Forms = 1,
     /// [`assignment::find`].
     Assignments = 2,
-    /// [`decode::lenient`].
+    /// [`json_scan::lenient`].
     Hidden = 4,
-    /// [`decode::encoded_runs`].
+    /// [`encoded::readings`].
     Encoded = 8,
 }
 
@@ -37,10 +37,10 @@ static CLASSES: [u8; 256] = {
     while at < 256 {
         #[expect(clippy::cast_possible_truncation, reason = "there are 256 bytes")]
         let byte = at as u8;
-        classes[at] = (if decode::is_run(byte) { RUN } else { 0 })
+        classes[at] = (if encoded::is_run(byte) { RUN } else { 0 })
             | (if byte.is_ascii_alphanumeric() { 0 } else { OTHER })
-            | (if forms::may_begin(byte) { BEGINS } else { 0 })
-            | (if matches!(byte, b':' | b'=' | b'@') || decode::may_hide(byte) { MARK } else { 0 });
+            | (if table::may_begin(byte) { BEGINS } else { 0 })
+            | (if matches!(byte, b':' | b'=' | b'@' | b'>' | b'-') || json_scan::may_hide(byte) { MARK } else { 0 });
         at += 1;
     }
     classes
@@ -52,41 +52,52 @@ impl Outline {
         let bytes = text.as_bytes();
         let mut looks = Self::default();
         let (mut has_address, mut has_at) = (false, false);
-        let (mut at, mut run_start) = (0, 0);
+        let (mut at, mut run_start, mut pairs) = (0, 0, 0);
         let mut names = Names::default();
         loop {
             let start = at;
             while at < bytes.len() && CLASSES[usize::from(bytes[at])] & OTHER == 0 {
                 at += 1;
             }
-            if start < at && CLASSES[usize::from(bytes[start])] & BEGINS != 0 {
-                looks.add(Look::Forms, || forms::begins(&bytes[start..]));
+            if start < at {
+                let word = &bytes[start..at];
+                if CLASSES[usize::from(bytes[start])] & BEGINS != 0 {
+                    looks.add(Look::Forms, || table::begins(&bytes[start..]));
+                }
+                if word.len() >= encoded::MIN_WORD_BYTES {
+                    looks.add(Look::Encoded, || is_encoded(bytes, start, word));
+                }
+                pairs = if is_pair(word) { pairs + 1 } else { 0 };
+                looks.add(Look::Encoded, || pairs >= encoded::MIN_PAIRS);
             }
             let Some(byte) = bytes.get(at) else { break };
             let class = CLASSES[usize::from(*byte)];
             if class & RUN == 0 {
-                if at - run_start >= decode::MIN_RUN_BYTES {
-                    looks.add(Look::Encoded, || decode::may_be_text(&bytes[run_start..at]));
+                if at - run_start >= encoded::MIN_RUN_BYTES {
+                    looks.add(Look::Encoded, || encoded::may_be_text(&bytes[run_start..]));
                 }
                 run_start = at + 1;
             }
-            if class & BEGINS != 0 && start == at {
-                looks.add(Look::Forms, || forms::begins(&bytes[at..]));
+            if class & BEGINS != 0 {
+                looks.add(Look::Forms, || table::begins(&bytes[at..]));
             }
             if class & MARK != 0 {
                 match byte {
                     b'@' => has_at = true,
                     b':' | b'=' => {
                         has_address |= bytes[at..].starts_with(b"://");
+                        looks.add(Look::Forms, || bytes[at..].starts_with(b":AA"));
                         let end = names.end_before(bytes, at);
                         looks.add(Look::Assignments, || assignment::has_telling_name(text, end));
                     }
-                    _ => looks.add(Look::Hidden, || decode::is_hidden(text, at)),
+                    b'>' => looks.add(Look::Assignments, || assignment::is_telling_tag(text, at)),
+                    b'-' => looks.add(Look::Assignments, || assignment::begins_telling_flag(text, at)),
+                    _ => looks.add(Look::Hidden, || json_scan::hides_at(text, at)),
                 }
             }
             at += 1;
         }
-        looks.add(Look::Encoded, || decode::may_be_text(&bytes[run_start..]));
+        looks.add(Look::Encoded, || encoded::may_be_text(&bytes[run_start..]));
         looks.add(Look::Forms, || has_address && has_at);
         looks
     }
@@ -101,6 +112,15 @@ impl Outline {
             self.0 |= look as u8;
         }
     }
+}
+
+fn is_encoded(bytes: &[u8], start: usize, word: &[u8]) -> bool {
+    encoded::may_be_text(&bytes[start..])
+        || encoded::is_hex_prefix(word) && bytes.get(start + 2..).is_some_and(encoded::may_be_text)
+}
+
+fn is_pair(word: &[u8]) -> bool {
+    word.len() == 2 && word.iter().all(u8::is_ascii_hexdigit)
 }
 
 /// Where the names before separators end.
@@ -132,6 +152,7 @@ mod tests {
     use proptest::sample::select;
 
     use super::*;
+    use crate::{forms, open};
 
     /// Texts of what secrets are made of, and of what they are not.
     fn texts() -> impl Strategy<Value = String> {
@@ -141,14 +162,19 @@ mod tests {
                 "ghp_aB3dE5fG7haB3dE5fG7haB3dE5fG7h123456",
                 "sk-",
                 "-----BEGIN ",
+                "---- BEGIN SSH2 ",
                 "eyJ",
                 "hf_",
                 "PRIVATE KEY-----",
+                "MIIEvQIBADANBgkqhkiG9w0BAQ",
                 "https://u:p4ss@host",
+                "123456789:AAaB3dE5fG7haB3dE5fG7haB3dE5fG7h12",
                 "://",
                 "@",
                 "password",
                 "api_key",
+                "--token",
+                "<secret>",
                 "token",
                 "tokens",
                 "=",
@@ -156,19 +182,26 @@ mod tests {
                 "\": \"",
                 "\\",
                 "\\u0041",
+                "\\x41",
+                "&#65;",
                 "%41",
                 "%25",
                 "%",
                 "\u{200b}",
                 "\u{ad}",
+                "\u{e0041}",
+                "Ａ",
                 "é",
                 "—",
                 "hunter2!xyz",
                 "aGVsbG8gd29ybGQsIHRoaXMgaXMgdGV4dA",
                 "68656c6c6f20776f726c642c2074686973206973",
+                "0x",
+                "68 65 6c 6c 6f 20 77 6f 72 6c 64 ",
                 "iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB",
                 "\0",
                 "\n",
+                "/",
                 " ",
                 "\u{7f}",
             ])
@@ -186,9 +219,10 @@ mod tests {
         fn nothing_is_found_where_the_outline_says_no(text in texts()) {
             let outline = Outline::of(&text);
             prop_assert!(outline.has(Look::Forms) || forms::find(&text).is_empty());
+            prop_assert!(outline.has(Look::Forms) || open::key_start(&text).is_none());
             prop_assert!(outline.has(Look::Assignments) || assignment::find(&text).is_empty());
-            prop_assert_eq!(outline.has(Look::Hidden), decode::lenient(&text).is_some());
-            prop_assert!(outline.has(Look::Encoded) || decode::encoded_runs(&text).is_empty());
+            prop_assert_eq!(outline.has(Look::Hidden), json_scan::lenient(&text).is_some());
+            prop_assert!(outline.has(Look::Encoded) || encoded::readings(&text).is_empty());
         }
     }
 }

@@ -1,0 +1,169 @@
+//! Private keys in their armours.
+
+use json_scan::{Hit, Joined};
+
+use crate::table::{Body, PEM, PUTTY, SSH2};
+
+/// The longest label, in bytes.
+const LABEL_BYTES: usize = 64;
+/// An armour's body has a line of base64 at least this long, in bytes; a text that only names the header has none.
+const LEAST_LINE: usize = 16;
+/// One with shorter lines has at least this many letters and digits before its end line.
+const LEAST_LETTERS: usize = 100;
+
+/// A private key of any kind, to its end line or, where that was cut off, as far as base64 goes.
+pub(crate) fn private_key(text: &str, at: usize) -> Option<Hit> {
+    let rest = text.get(at..)?;
+    if let Some(body) = rest.strip_prefix(PUTTY) {
+        return body.contains("Private-").then(|| Hit::new(at..text.len(), KIND));
+    }
+    let (length, _) = armour(rest).key()?;
+    Some(Hit::new(at..at + length, KIND))
+}
+
+/// What a text is that begins as an armour does, and may go on in another string.
+pub(crate) fn joined(text: &str) -> Joined {
+    if [PEM, SSH2].iter().any(|prefix| prefix.starts_with(text)) {
+        return Joined::Open;
+    }
+    let armour = armour(text);
+    match (armour.key(), armour) {
+        (Some((length, true)), _) => Joined::Partial(Hit::new(0..length, KIND)),
+        (Some((length, false)), _) => Joined::Whole(Hit::new(0..length, KIND)),
+        (None, Armour::Label | Armour::Body { goes_on: true, .. }) => Joined::Open,
+        (None, _) => Joined::Nothing,
+    }
+}
+
+const KIND: &str = "private-key";
+
+/// How much of an armour a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Armour {
+    /// None, or one of something public.
+    None,
+    /// Its label goes on behind the end of the text.
+    Label,
+    /// A private key's, up to here. It goes on where the text ends and neither base64 nor the armour's end does.
+    Body { length: usize, has_key: bool, goes_on: bool },
+}
+
+impl Armour {
+    /// How long the key is, and whether it may go on.
+    fn key(self) -> Option<(usize, bool)> {
+        match self {
+            Self::Body { length, has_key: true, goes_on } => Some((length, goes_on)),
+            _ => None,
+        }
+    }
+}
+
+fn armour(text: &str) -> Armour {
+    const END: &str = "END";
+    let (begin, dashes) = if text.starts_with(PEM) { ("-----BEGIN ", "-----") } else { ("---- BEGIN ", "----") };
+    let Some(label_and_body) = text.strip_prefix(begin) else { return Armour::None };
+    let head = &label_and_body[..label_and_body.floor_char_boundary(LABEL_BYTES + dashes.len())];
+    let Some(label_length) = head.find(dashes) else {
+        let may_go_on = head.len() == label_and_body.len() && head.bytes().all(|byte| byte == b'-' || is_label(byte));
+        return if may_go_on { Armour::Label } else { Armour::None };
+    };
+    if !is_private(&head[..label_length]) {
+        return Armour::None;
+    }
+    let start = begin.len() + label_length + dashes.len();
+    let body = text.get(start..).unwrap_or_default();
+    let inside = body.bytes().take_while(|byte| is_body(*byte)).count();
+    let end = body.match_indices(dashes).find_map(|(end, _)| {
+        let line = body.get(end + dashes.len()..)?.trim_start().strip_prefix(END)?;
+        let after = body.len() - line.len();
+        Some((end, line.find(dashes).map(|length| after + length + dashes.len())))
+    });
+    let (length, has_key, goes_on) = match end {
+        Some((end, Some(length))) => (start + length, has_key(&body[..end], true), false),
+        Some((end, None)) => (text.len(), has_key(&body[..end], true), true),
+        None => (start + inside, has_key(&body[..inside], false), inside == body.len()),
+    };
+    Armour::Body { length, has_key, goes_on }
+}
+
+/// Whether the body of an armour holds a key, and not just a word about one.
+fn has_key(body: &str, is_ended: bool) -> bool {
+    let has_line = body.as_bytes().split(|byte| !Body::Base64.has(*byte)).any(|line| line.len() >= LEAST_LINE);
+    has_line || is_ended && body.bytes().filter(u8::is_ascii_alphanumeric).count() >= LEAST_LETTERS
+}
+
+/// Whether a label (`RSA PRIVATE KEY`), with whatever for its spaces, is a secret's.
+fn is_private(label: &str) -> bool {
+    let plain: String = label.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect();
+    plain.contains("PRIVATEKEY") || plain.contains("STATICKEY")
+}
+
+fn is_label(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'+' | b'_')
+}
+
+fn is_body(byte: u8) -> bool {
+    Body::Base64.has(byte) || b" \t\r\n\\:,-".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(label: &str) -> String {
+        format!("-----BEGIN {label}-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nEFAASCBKcwggSjAgEAAoIB\n-----END {label}-----")
+    }
+
+    #[test]
+    fn a_key_of_any_kind_is_cut_to_its_end() {
+        for label in [
+            "PRIVATE KEY",
+            "RSA PRIVATE KEY",
+            "EC PRIVATE KEY",
+            "DSA PRIVATE KEY",
+            "OPENSSH PRIVATE KEY",
+            "ENCRYPTED PRIVATE KEY",
+            "PGP PRIVATE KEY BLOCK",
+            "ANY PRIVATE KEY",
+            "SSH2 ENCRYPTED PRIVATE KEY",
+            "OpenVPN Static key V1",
+            "RSA+PRIVATE+KEY",
+        ] {
+            let key = key(label);
+            assert_eq!(private_key(&format!("a {key} b"), 2), Some(Hit::new(2..2 + key.len(), KIND)), "{label}");
+            assert_eq!(private_key(&key[..80], 0), Some(Hit::new(0..80, KIND)), "{label}");
+        }
+        let ssh2 = "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: \"x\"\nP2/56wAAAi4AAAA3aWYtbW9k\n---- END SSH2 ENCRYPTED PRIVATE KEY ----";
+        assert_eq!(private_key(ssh2, 0), Some(Hit::new(0..ssh2.len(), KIND)));
+        let putty = "PuTTY-User-Key-File-2: ssh-rsa\nPublic-Lines: 1\nAAAA\nPrivate-Lines: 1\nBBBB";
+        assert_eq!(private_key(putty, 0), Some(Hit::new(0..putty.len(), KIND)));
+    }
+
+    #[test]
+    fn what_is_public_or_only_named_is_none() {
+        for text in [
+            "-----BEGIN PRIVATE KEY----- is how such a file begins",
+            "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgI\n-----END CERTIFICATE-----",
+            "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A\n-----END PUBLIC KEY-----",
+            "-----BEGIN ",
+            "-----BEGIN RSA PRIVATE KEY-----\n...\n-----END RSA PRIVATE KEY-----",
+        ] {
+            assert_eq!(private_key(text, 0), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_comes_in_parts_is_open_until_its_end() {
+        let key = key("RSA PRIVATE KEY");
+        let mut last = Joined::Open;
+        for length in 1..=key.len() {
+            last = joined(&key[..length]);
+            let is_whole = matches!(last, Joined::Whole(_));
+            assert_eq!(is_whole, length == key.len(), "{}", &key[..length]);
+            assert_ne!(last, Joined::Nothing, "{}", &key[..length]);
+        }
+        assert_eq!(last, Joined::Whole(Hit::new(0..key.len(), KIND)));
+        assert_eq!(joined("-----BEGIN CERTIFICATE-----"), Joined::Nothing);
+        assert_eq!(joined("-----BEGIN PRIVATE KEY----- (see below)"), Joined::Nothing);
+    }
+}

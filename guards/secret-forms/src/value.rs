@@ -1,0 +1,193 @@
+//! Whether a value looks like a secret, and not like a word, a reference or a placeholder.
+
+/// The shortest value that is taken for a secret, and the longest, in bytes.
+pub(crate) const MIN_BYTES: usize = 8;
+pub(crate) const MAX_BYTES: usize = 2048;
+/// How much a value's characters must vary, in bits each.
+const MIN_ENTROPY_BITS: f64 = 2.75;
+
+/// What a value that is none begins with: a reference, a template, a path.
+const BEGINNINGS: &[&str] = &["$", "<", "{", "%", "*", "/", ".", "arn:", "!ref", "!sub"];
+/// What stands in a value that is a placeholder, a digest or an address.
+const PARTS: &[&str] = &[
+    "example",
+    "your",
+    "xxxx",
+    "placeholder",
+    "changeme",
+    "change-me",
+    "change_me",
+    "replaceme",
+    "replace-me",
+    "replace_me",
+    "redacted",
+    "dummy",
+    "sample",
+    "keyvault",
+    "://",
+    "env.",
+    "sha256-",
+    "sha384-",
+    "sha512-",
+    "sha256:",
+];
+
+/// Whether a value is more than a word, a reference or a placeholder.
+pub(crate) fn looks_secret(value: &str) -> bool {
+    if !(MIN_BYTES..=MAX_BYTES).contains(&value.len()) || value.contains(char::is_whitespace) {
+        return false;
+    }
+    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+    let has_other = value.bytes().any(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'-' | b'_' | b'.'));
+    let mixes_case =
+        value.bytes().any(|byte| byte.is_ascii_uppercase()) && value.bytes().any(|byte| byte.is_ascii_lowercase());
+    let is_varied = has_digit || (has_other && mixes_case);
+    is_varied && entropy_bits(value) >= MIN_ENTROPY_BITS && !is_told(value) && !is_name(value)
+}
+
+/// Whether digits alone look like a secret: many of them, and varied.
+pub(crate) fn are_secret_digits(number: &str) -> bool {
+    (MIN_BYTES..=MAX_BYTES).contains(&number.len())
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && entropy_bits(number) >= MIN_ENTROPY_BITS
+}
+
+/// Whether a value says itself that it is none.
+fn is_told(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    BEGINNINGS.iter().any(|beginning| lower.starts_with(beginning)) || PARTS.iter().any(|part| lower.contains(part))
+}
+
+/// Whether a value names something: a UUID, a time, a version, words joined by separators.
+fn is_name(value: &str) -> bool {
+    is_uuid(value) || is_time(value) || is_identifier(value)
+}
+
+fn is_uuid(value: &str) -> bool {
+    let lengths = [8, 4, 4, 4, 12];
+    value.split('-').map(str::len).eq(lengths) && value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+/// `2026-01-04T12:00:00Z`, `12:30:00.000`, `1.2.3`.
+fn is_time(value: &str) -> bool {
+    value.contains(['-', ':', '.']) && value.bytes().all(|byte| byte.is_ascii_digit() || b"-:.TZ+,".contains(&byte))
+}
+
+/// Words joined by separators, each of letters, of few digits or of digits alone (`prod-database-v2`,
+/// `projects/123456/secrets/db`).
+fn is_identifier(value: &str) -> bool {
+    const SEPARATORS: [char; 7] = ['-', '_', '.', '/', ':', '#', '@'];
+    const WORD_BYTES: usize = 16;
+    const NUMBER_BYTES: usize = 12;
+    let parts = value.split(SEPARATORS).count();
+    let is_word = |part: &str| {
+        let digits = part.bytes().filter(u8::is_ascii_digit).count();
+        let upper_inside = part.bytes().skip(1).any(|byte| byte.is_ascii_uppercase())
+            && part.bytes().any(|byte| byte.is_ascii_lowercase());
+        let is_number = digits == part.len() && (digits <= 4 || parts > 2 && digits <= NUMBER_BYTES);
+        part.len() <= WORD_BYTES
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && !upper_inside
+            && (digits <= 1 || is_number)
+    };
+    parts > 1 && value.split(SEPARATORS).all(is_word)
+}
+
+/// Whether a value without quotes is code: an identifier (`Uint8Array`, `authToken1`), or several of them in a chain
+/// (`response.data.accessToken1`). In an identifier digits end a word; in a password they stand for letters.
+pub(crate) fn is_code(value: &str) -> bool {
+    const MAX_DIGITS: usize = 3;
+    let is_identifier = |part: &str| {
+        let bytes = part.as_bytes();
+        let ends_word = |at: usize| !matches!(bytes.get(at), Some(byte) if byte.is_ascii_lowercase());
+        let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+        let groups = bytes
+            .iter()
+            .enumerate()
+            .filter(|(at, byte)| byte.is_ascii_digit() && !bytes.get(at + 1).is_some_and(u8::is_ascii_digit));
+        let ends: Vec<usize> = groups.map(|(at, _)| at + 1).collect();
+        bytes.first().is_none_or(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
+            && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+            && digits <= MAX_DIGITS
+            && ends.len() <= 1
+            && ends.iter().all(|end| ends_word(*end))
+    };
+    value.trim_end_matches(['?', '!', '.']).split(['.', ':']).all(is_identifier)
+}
+
+/// How surprising a character of `value` is, given the others.
+#[expect(clippy::cast_precision_loss, reason = "a value has at most 2048 characters")]
+fn entropy_bits(value: &str) -> f64 {
+    let mut counts = [0_u32; 256];
+    for byte in value.bytes() {
+        counts[usize::from(byte)] += 1;
+    }
+    let total = value.len() as f64;
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| f64::from(*count) / total)
+        .map(|share| -share * share.log2())
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_varies_looks_secret() {
+        for value in [
+            "hunter2!xyz",
+            "Tr0ub4dor&3",
+            "9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c",
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLf1Y",
+            "q8F~aB3dE5gH7jK9",
+            "Summer2024",
+        ] {
+            assert!(looks_secret(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn names_references_and_placeholders_do_not() {
+        for value in [
+            "required",
+            "my-secret-v2",
+            "550e8400-e29b-41d4-a716-446655440000",
+            "2026-01-04T12:00:00Z",
+            "projects/123456/secrets/db-password/versions/1",
+            "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbC12f",
+            "vault:secret/data/app#key1",
+            "op://vault/item1/field",
+            "$DB_PASSWORD1",
+            "${{ secrets.TOKEN1 }}",
+            "<your-key-1>",
+            "change-me-1",
+            "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+            "1.22.333.4444",
+            "aaaaaaa1",
+            "two words1",
+        ] {
+            assert!(!looks_secret(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn code_is_told_from_passwords() {
+        for value in ["Uint8Array", "authToken1", "response.data.accessToken1", "crate::auth::Token2", "Base64String"] {
+            assert!(is_code(value), "{value}");
+        }
+        for value in ["Sup3rSecret", "abcDEF123456", "hunter2!xyz", "Passw0rd1", "1password"] {
+            assert!(!is_code(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn digits_are_secret_when_they_are_many_and_varied() {
+        assert!(are_secret_digits("8392017465"));
+        for number in ["1234567", "11112222", "-8392017465", "839201.7465", "100000000"] {
+            assert!(!are_secret_digits(number), "{number}");
+        }
+    }
+}
