@@ -22,6 +22,7 @@ const PURE: (&str, &[&str]) = (
         "shell-command",
         "path-allowlist",
         "egress",
+        "secret-leak",
         "tool-access",
         "rate",
         "secret-redactor",
