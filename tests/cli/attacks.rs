@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use chio_host_kernel::call::Arguments;
+use chio_host_tests::hostile;
 use serde_json::Value;
 
 use crate::support::{Place, repository};
@@ -168,6 +169,9 @@ fn every_kind_of_attack_is_tried_and_counted() {
 fn arguments_that_are_read_in_two_ways_reach_no_guard() {
     let deep = format!("{}1{}", "{\"a\":".repeat(10_000), "}".repeat(10_000));
     let brackets = format!("{{\"a\":{}", "[".repeat(1 << 20));
+    let closed = format!("{{\"a\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
+    let mixed = format!("{{\"a\":{}1{}}}", "[{\"b\":".repeat(5_000), "}]".repeat(5_000));
+    let braces = "{\"\":".repeat(1 << 18);
     let attacks: &[(&str, Vec<&str>)] = &[
         (
             "a key twice",
@@ -189,7 +193,7 @@ fn arguments_that_are_read_in_two_ways_reach_no_guard() {
                 r#"{"n":123456789012345678901234567890}"#,
             ],
         ),
-        ("depth", vec![&deep, &brackets]),
+        ("depth", vec![&deep, &brackets, &closed, &mixed, &braces]),
         (
             "text that is no text",
             vec![
@@ -209,6 +213,37 @@ fn arguments_that_are_read_in_two_ways_reach_no_guard() {
         rows.push([(*what).to_owned(), refused.to_string(), (texts.len() - refused).to_string()]);
     }
     holds("guards.md", "arguments", &table(["arguments with", "refused", "taken"], &rows));
+}
+
+/// A component's own name decides nothing: evidence and digests stand under the name that the policy gave it.
+#[test]
+fn a_guest_is_called_what_the_policy_calls_it() {
+    for claimed in ["forbidden_path", "Forbidden_Path", "forbidden-path", "house", "kernel", "forbidden_path\\0"] {
+        let place = Place::new();
+        place.write("mine.wasm", hostile::guard("(i32.store (i32.const 1028) (i32.const 1))"));
+        place.write("mine.manifest.yaml", format!("name: \"{claimed}\"\nkind: guard\n"));
+        place.write(
+            "policy.yaml",
+            "plugins: { allow_unsigned: true }\n\
+            guards: { forbidden_path: { enabled: true }, mine: { component: mine.wasm } }\n\
+            capabilities: { default: { tools: [{ server: hello, tool: hello_world, operations: [invoke], ttl: 300 }] } }\n",
+        );
+        let done = place.ask("call", "hello", "hello_world", r#"{"name":"Chio"}"#);
+        assert_eq!(done.code, 1, "{claimed}: {done:?}");
+        let listed = place.run(&["receipt", "list", "--format", "json"]).json_lines();
+        let Some(receipt) = listed.first() else {
+            assert!(done.stderr.contains("mine.manifest.yaml"), "{claimed}: not loaded for its name, {done:?}");
+            continue;
+        };
+        let said = |at: usize| {
+            let evidence = &receipt["evidence"][at];
+            (evidence["guard_name"].as_str().unwrap(), evidence["verdict"].as_bool().unwrap())
+        };
+        assert_eq!([said(0), said(1)], [("forbidden_path", true), ("mine", false)], "{claimed}");
+        let components = receipt["metadata"]["chio_host"]["components"].as_array().unwrap();
+        let digest = |name: &str| &components.iter().find(|c| c["name"] == name).unwrap()["digest"];
+        assert_ne!(digest("mine"), digest("forbidden_path"), "{claimed}");
+    }
 }
 
 /// A link in a granted folder leads where the folder does not, whenever it was made.

@@ -64,3 +64,48 @@ async fn one_that_traps() {
 async fn one_that_answers_nonsense() {
     denied("(i32.store (i32.const 1028) (i32.const 9))", LIMITS, "answer", "").await;
 }
+
+/// The record of a call that a guard denied for a reason of its own: the text at 8192 in its memory, of so many bytes.
+async fn denied_because(items: &str, code: &str, bytes: usize) -> Value {
+    let answer = format!(
+        "(i32.store (i32.const 1028) (i32.const 1)) \
+         (i32.store (i32.const 1032) (i32.const 8192)) (i32.store (i32.const 1036) (i32.const {bytes}))"
+    );
+    let guard = hostile::guard_with(items, &[code, &answer].concat());
+    let roomy = Limits { memory_bytes: 4 << 20, fuel: 100_000_000, ..LIMITS };
+    let host =
+        FixtureBuilder::default().guard_component("house_rules", &guard, roomy, &Value::Null).await.hello().await.build();
+    let response = host.run(&host.wildcard(), "hello", "hello_world", json!({ "name": "Chio" })).await;
+    assert!(matches!(response.decision(), Decision::Deny { .. }), "{:?}", response.decision());
+    response.receipt.record().clone()
+}
+
+#[tokio::test]
+async fn one_whose_reason_would_write_somewhere_else() {
+    for (reason, shown) in [
+        ("\u{1b}[2J\u{1b}[1;1Hallowed", " [2J [1;1Hallowed"),
+        ("no\r\n{\"decision\":\"allow\"}", "no  {\"decision\":\"allow\"}"),
+        ("no\0yes", "no yes"),
+        ("\u{9b}31mno\u{7f}", " 31mno "),
+        ("abc\u{202e}cba\u{2066}", "abc cba "),
+        ("al\u{200b}low\u{feff}", "al low "),
+    ] {
+        let bytes: String = reason.bytes().map(|byte| format!("\\{byte:02x}")).collect();
+        let record = denied_because(&format!("(data (i32.const 8192) \"{bytes}\")"), "", reason.len()).await;
+        assert_eq!(record["evidence"][0]["details"], shown, "{reason:?}");
+    }
+}
+
+#[tokio::test]
+async fn one_whose_reason_is_a_megabyte() {
+    let fill = "(drop (memory.grow (i32.const 20))) (memory.fill (i32.const 8192) (i32.const 97) (i32.const 1048576))";
+    let record = denied_because("", fill, 1 << 20).await;
+    assert!(record.to_string().len() < 8192, "{record}");
+    assert_eq!(record["evidence"][0]["verdict"], false);
+}
+
+#[tokio::test]
+async fn one_whose_reason_is_no_text() {
+    let record = denied_because("(data (i32.const 8192) \"\\ff\\fe\")", "", 2).await;
+    assert_eq!(record["evidence"][0]["details"], "action=error; reason=fail-closed");
+}

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use chio_host_kernel::canonical::printable;
 use chio_host_kernel::facts::{ParsedUrl, UrlFact};
 use http::{HeaderName, Uri};
+use special_networks::{Kind, Special};
 
 use super::secret::SecretSource;
 use crate::error::LoadError;
@@ -166,12 +167,15 @@ impl Grants {
 
     /// The refusal of an address that a name leads to. It does not say which: what lies in a private network is not for a
     /// guest to find out.
-    pub(super) fn refused_address(&self, target: &Target, kind: &str) -> String {
-        let Self { who, .. } = self;
-        format!(
-            "{who} may not send requests to {target}, which leads to {kind}; \
-             private: true in its entry of {who}.permissions.network would allow private addresses"
-        )
+    pub(super) fn refused_address(&self, target: &Target, special: Special) -> String {
+        let (who, what) = (&self.who, special.what);
+        let entry = format!("its entry of {who}.permissions.network");
+        let grant = match special.kind {
+            Kind::Internal => format!("private: true in {entry} would allow private addresses"),
+            Kind::Metadata => format!("only that service's address as the host of {entry} would allow it"),
+            Kind::NoHost => "that is no host's address, which nothing allows".to_owned(),
+        };
+        format!("{who} may not send requests to {target}, which leads to {what}; {grant}")
     }
 
     /// The secrets of a request that goes there.
