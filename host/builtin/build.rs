@@ -23,6 +23,7 @@ const PURE: (&str, &[&str]) = (
         "path-allowlist",
         "egress",
         "secret-leak",
+        "sql-statement",
         "tool-access",
         "rate",
         "secret-redactor",

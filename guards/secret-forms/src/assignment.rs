@@ -115,7 +115,9 @@ pub(crate) fn find(text: &str) -> Vec<Hit> {
     let mut name_end = 0;
     for (at, byte) in bytes.iter().enumerate() {
         let is_telling = match byte {
-            b'=' | b':' => has_telling_name(text, name_end),
+            // Two colons are a path of names (`token::Token`).
+            b':' if bytes.get(at + 1) == Some(&b':') || at > 0 && bytes.get(at - 1) == Some(&b':') => false,
+            b'=' | b':' => has_telling_name(text, name_end) && !is_badge(text, name_end),
             b' ' | b'\t' => name_end == at && is_telling_flag(text, at),
             b'>' => is_telling_tag(text, at),
             _ => false,
@@ -215,6 +217,12 @@ fn is_variable(text: &str, separator: usize, name_end: usize, start: usize) -> b
     is_tight && (name.starts_with("--") || !name.bytes().any(|byte| byte.is_ascii_lowercase()))
 }
 
+/// `badge.svg?token=…`: an image that everybody may see.
+fn is_badge(text: &str, name_end: usize) -> bool {
+    let start = name_end - name_before(text, name_end).map_or(0, str::len);
+    text.get(..start).is_some_and(|before| before.ends_with(".svg?"))
+}
+
 /// How long the word is that stands before a secret here, if one does.
 fn scheme_length(text: &str, at: usize) -> usize {
     let is_here =
@@ -311,6 +319,9 @@ mod tests {
             "token: Uint8Array,",
             "const token = response.data.accessToken1;",
             "$token->getValue1()",
+            "use crate::token::Token2::*;",
+            "![coverage](https://codecov.io/gh/a/b/graph/badge.svg?token=A2YC4A0BLG)",
+            "TOKEN_PRIVILEGES_ATTRIBUTES = 2147483648u32",
             "password=$DB_PASSWORD1",
             "api_key=<your-key-1>",
             "secret: my-secret-v2",

@@ -2,14 +2,15 @@
 
 use json_scan::{Hit, Joined};
 
+use crate::forms::is_placeholder;
 use crate::table::{Body, PEM, PUTTY, SSH2};
 
 /// The longest label, in bytes.
 const LABEL_BYTES: usize = 64;
 /// An armour's body has a line of base64 at least this long, in bytes; a text that only names the header has none.
 const LEAST_LINE: usize = 16;
-/// One with shorter lines has at least this many letters and digits before its end line.
-const LEAST_LETTERS: usize = 100;
+/// One with an end line and nothing but base64 before it may be as short as this: somebody's key for tests.
+const LEAST_BODY: usize = 6;
 
 /// A private key of any kind, to its end line or, where that was cut off, as far as base64 goes.
 pub(crate) fn private_key(text: &str, at: usize) -> Option<Hit> {
@@ -88,8 +89,17 @@ fn armour(text: &str) -> Armour {
 
 /// Whether the body of an armour holds a key, and not just a word about one.
 fn has_key(body: &str, is_ended: bool) -> bool {
-    let has_line = body.as_bytes().split(|byte| !Body::Base64.has(*byte)).any(|line| line.len() >= LEAST_LINE);
-    has_line || is_ended && body.bytes().filter(u8::is_ascii_alphanumeric).count() >= LEAST_LETTERS
+    let lines = body.as_bytes().split(|byte| !Body::Base64.has(*byte)).map(<[u8]>::len);
+    let in_lines: usize = lines.filter(|length| *length >= LEAST_LINE).sum();
+    // Between two mentions of a header there may be a long word; between a key's there is little else.
+    let has_line = in_lines > 0 && 4 * in_lines >= body.len();
+    has_line
+        || is_ended && {
+            let body = body.trim().trim_matches(['\\', 'n', 'r', '"', ',']);
+            body.len() >= LEAST_BODY
+                && body.lines().all(|line| line.trim().bytes().all(|byte| Body::Base64.has(byte)))
+                && !is_placeholder(body.as_bytes())
+        }
 }
 
 /// Whether a label (`RSA PRIVATE KEY`), with whatever for its spaces, is a secret's.
@@ -135,6 +145,8 @@ mod tests {
         }
         let ssh2 = "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: \"x\"\nP2/56wAAAi4AAAA3aWYtbW9k\n---- END SSH2 ENCRYPTED PRIVATE KEY ----";
         assert_eq!(private_key(ssh2, 0), Some(Hit::new(0..ssh2.len(), KIND)));
+        let short = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\nIIrY\n-----END EC PRIVATE KEY-----";
+        assert_eq!(private_key(short, 0), Some(Hit::new(0..short.len(), KIND)));
         let putty = "PuTTY-User-Key-File-2: ssh-rsa\nPublic-Lines: 1\nAAAA\nPrivate-Lines: 1\nBBBB";
         assert_eq!(private_key(putty, 0), Some(Hit::new(0..putty.len(), KIND)));
     }
@@ -147,6 +159,10 @@ mod tests {
             "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A\n-----END PUBLIC KEY-----",
             "-----BEGIN ",
             "-----BEGIN RSA PRIVATE KEY-----\n...\n-----END RSA PRIVATE KEY-----",
+            "-----BEGIN RSA PRIVATE KEY-----\nMIIE...\n-----END RSA PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\nthe base64 goes here, line by line\n-----END PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\n// an uncharacteristically long word between the two,\n// and more of them that are short, as they are in comments\n-----END PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\n<your key>\n-----END PRIVATE KEY-----",
         ] {
             assert_eq!(private_key(text, 0), None, "{text}");
         }

@@ -74,7 +74,7 @@ fn is_time(value: &str) -> bool {
 }
 
 /// Words joined by separators, each of letters, of few digits or of digits alone (`prod-database-v2`,
-/// `projects/123456/secrets/db`).
+/// `projects/123456/secrets/db`); among three and more words one may end in some digits (`team256/home/keys`).
 fn is_identifier(value: &str) -> bool {
     const SEPARATORS: [char; 7] = ['-', '_', '.', '/', ':', '#', '@'];
     const WORD_BYTES: usize = 16;
@@ -85,34 +85,61 @@ fn is_identifier(value: &str) -> bool {
         let upper_inside = part.bytes().skip(1).any(|byte| byte.is_ascii_uppercase())
             && part.bytes().any(|byte| byte.is_ascii_lowercase());
         let is_number = digits == part.len() && (digits <= 4 || parts > 2 && digits <= NUMBER_BYTES);
+        let is_numbered = parts > 2
+            && digits <= 3
+            && part.len() >= digits + 4
+            && part.bytes().take(part.len() - digits).all(|byte| byte.is_ascii_lowercase());
         part.len() <= WORD_BYTES
             && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
             && !upper_inside
-            && (digits <= 1 || is_number)
+            && (digits <= 1 || is_number || is_numbered)
     };
     parts > 1 && value.split(SEPARATORS).all(is_word)
 }
 
-/// Whether a value without quotes is code: an identifier (`Uint8Array`, `authToken1`), or several of them in a chain
-/// (`response.data.accessToken1`). In an identifier digits end a word; in a password they stand for letters.
+/// Whether a value without quotes is code: a number (`16384u32`), an identifier (`Uint8Array`, `authToken1`), or several
+/// of them in a chain (`response.data.accessToken1`).
 pub(crate) fn is_code(value: &str) -> bool {
-    const MAX_DIGITS: usize = 3;
-    let is_identifier = |part: &str| {
-        let bytes = part.as_bytes();
-        let ends_word = |at: usize| !matches!(bytes.get(at), Some(byte) if byte.is_ascii_lowercase());
-        let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
-        let groups = bytes
-            .iter()
-            .enumerate()
-            .filter(|(at, byte)| byte.is_ascii_digit() && !bytes.get(at + 1).is_some_and(u8::is_ascii_digit));
-        let ends: Vec<usize> = groups.map(|(at, _)| at + 1).collect();
-        bytes.first().is_none_or(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
-            && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-            && digits <= MAX_DIGITS
-            && ends.len() <= 1
-            && ends.iter().all(|end| ends_word(*end))
-    };
-    value.trim_end_matches(['?', '!', '.']).split(['.', ':']).all(is_identifier)
+    let value = value.trim_end_matches(['?', '!', '.']);
+    let is_chain = value.contains(['.', ':']);
+    is_literal(value) || value.split(['.', ':']).all(|part| part.is_empty() || is_code_word(part, is_chain))
+}
+
+/// In an identifier digits end a word, and are few or among many letters; in a password they stand for letters.
+fn is_code_word(word: &str, is_in_chain: bool) -> bool {
+    const FEW_DIGITS: usize = 3;
+    const CHAIN_DIGITS: usize = 5;
+    const MANY_LETTERS: usize = 10;
+    let bytes = word.as_bytes();
+    let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let letters = bytes.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    let ends: Vec<Option<u8>> = bytes
+        .iter()
+        .zip(bytes.iter().skip(1).map(|next| Some(*next)).chain([None]))
+        .filter(|(byte, next)| byte.is_ascii_digit() && !next.is_some_and(|next| next.is_ascii_digit()))
+        .map(|(_, next)| next)
+        .collect();
+    let has_ratio = 2 * letters >= 3 * digits;
+    let is_inside = ends.len() > 1 || ends.iter().all(Option::is_some);
+    !bytes.first().is_some_and(u8::is_ascii_digit)
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        && !ends.iter().any(|next| next.is_some_and(|next| next.is_ascii_lowercase()))
+        && (digits <= FEW_DIGITS && ends.len() <= 1
+            || word.contains('_') && has_ratio
+            || letters >= MANY_LETTERS && has_ratio && is_inside
+            || is_in_chain && digits <= CHAIN_DIGITS && letters > 1)
+}
+
+/// A number as programs write it: in hexadecimal, or with its type behind it.
+fn is_literal(value: &str) -> bool {
+    const TYPES: [&str; 16] =
+        ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "UL", "L", "U", "n"];
+    let is_hex =
+        |digits: &str| digits.len() <= 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'_');
+    let is_typed =
+        |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    value.strip_prefix("0x").is_some_and(is_hex)
+        || TYPES.iter().any(|name| value.strip_suffix(name).is_some_and(is_typed))
 }
 
 /// How surprising a character of `value` is, given the others.
@@ -156,6 +183,7 @@ mod tests {
             "my-secret-v2",
             "550e8400-e29b-41d4-a716-446655440000",
             "2026-01-04T12:00:00Z",
+            "team256/home#assets/crates-credentials",
             "projects/123456/secrets/db-password/versions/1",
             "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbC12f",
             "vault:secret/data/app#key1",
@@ -175,10 +203,25 @@ mod tests {
 
     #[test]
     fn code_is_told_from_passwords() {
-        for value in ["Uint8Array", "authToken1", "response.data.accessToken1", "crate::auth::Token2", "Base64String"] {
+        for value in [
+            "Uint8Array",
+            "authToken1",
+            "response.data.accessToken1",
+            "crate::auth::Token2",
+            "Base64String",
+            "Chacha20Poly1305",
+            "Curve25519SeedBin",
+            "ed25519.Ed25519PrivateKey",
+            "x25519_generate_private_key",
+            "TLS13_CHACHA20_POLY1305_SHA256_INTERNAL",
+            "251658240i32",
+            "0x0001f4a3",
+        ] {
             assert!(is_code(value), "{value}");
         }
-        for value in ["Sup3rSecret", "abcDEF123456", "hunter2!xyz", "Passw0rd1", "1password"] {
+        for value in
+            ["Sup3rSecret", "abcDEF123456", "hunter2!xyz", "Passw0rd1", "1password", "MyPassword2024", "a1b2_c3d4"]
+        {
             assert!(!is_code(value), "{value}");
         }
     }

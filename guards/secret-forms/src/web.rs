@@ -66,6 +66,7 @@ pub(crate) fn password_in_address(bytes: &[u8], at: usize) -> Option<Hit> {
     // `postgres:postgres` is what nobody has changed yet.
     let told = matches!(password.first(), None | Some(b'$' | b'<' | b'{' | b'*' | b'%' | b'['))
         || password.len() < LEAST_BYTES
+        || password.starts_with(b"&lt;")
         || password == user
         || TOLD.iter().any(|word| password.eq_ignore_ascii_case(word))
         || is_placeholder(password);
