@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::ptr;
 
 use sqlparser::ast::{
-    CopySource, Expr, Function, ObjectName, ObjectNamePart, Query, SetExpr, Statement, TableFactor, TableObject, Visit,
-    Visitor, With,
+    CopySource, Expr, Function, FunctionArg, FunctionArgExpr, ObjectName, ObjectNamePart, Query, SetExpr, Statement,
+    TableFactor, TableObject, Value, Visit, Visitor, With,
 };
 
 use crate::class::{Class, Deed};
@@ -18,18 +18,19 @@ pub(crate) fn judge(rules: &Rules, statements: &[Statement]) -> Option<String> {
     let walked = statements.iter().try_for_each(|statement| statement.visit(&mut walk));
     let refused = walked.break_value().map(|refused| *refused);
     refused.or_else(|| {
-        let is_stack = statements.len() > 1 && !is_migration(statements);
+        let is_stack = statements.len() > 1 && !is_script(statements);
         let deed = Deed::new(Class::Several, "it has several statements, and begins with none that defines something");
         if is_stack { rules.refuse(deed) } else { None }
     })
 }
 
-/// Several statements that begin with a definition or a transaction are a script. What each does is judged by itself, and
-/// nobody puts one behind a query that a tool has begun.
-fn is_migration(statements: &[Statement]) -> bool {
-    statements
-        .first()
-        .is_some_and(|first| matches!(first, Statement::StartTransaction { .. }) || deed(first).class == Class::Define)
+/// Several statements that begin with a definition, a transaction or a setting are a script. What each does is judged by itself,
+/// and nobody puts one behind a query that a tool has begun.
+fn is_script(statements: &[Statement]) -> bool {
+    let begins = |first: &Statement| {
+        matches!(first, Statement::StartTransaction { .. } | Statement::Set(_)) || deed(first).class == Class::Define
+    };
+    statements.first().is_some_and(begins)
 }
 
 /// One `WITH`, and how far the walk through it is.
@@ -240,12 +241,16 @@ impl Visitor for Walk<'_> {
     }
 
     fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<Refused> {
-        let name = match table {
-            TableFactor::Table { name, args: Some(_), .. } | TableFactor::Function { name, .. } => name,
-            TableFactor::TableFunction { expr: Expr::Function(Function { name, .. }), .. } => name,
+        let (name, first) = match table {
+            TableFactor::Table { name, args: Some(args), .. } => (name, args.args.first()),
+            TableFactor::Function { name, args, .. } => (name, args.first()),
+            TableFactor::TableFunction { expr: Expr::Function(Function { name, .. }), .. } => (name, None),
             TableFactor::SemanticView { name, .. } => return self.table(name),
             _ => return ControlFlow::Continue(()),
         };
+        if reads_data_files(name) && first.and_then(literal).is_some_and(is_data_file) {
+            return ControlFlow::Continue(());
+        }
         function_deed(name, true).map_or(ControlFlow::Continue(()), |deed| self.refuse(deed))
     }
 
@@ -275,7 +280,34 @@ fn is_file(name: &ObjectName) -> bool {
     let has_ending = [".csv", ".parquet", ".json", ".jsonl", ".ndjson", ".txt", ".tsv", ".db", ".sqlite", ".xlsx"]
         .iter()
         .any(|ending| lower.trim_end_matches(".gz").ends_with(ending));
-    only.quote_style == Some('\'') || (only.quote_style.is_some() && (has_ending || only.value.contains(['/', '\\'])))
+    let is_named = only.quote_style == Some('\'')
+        || (only.quote_style.is_some() && (has_ending || only.value.contains(['/', '\\'])));
+    is_named && !(has_ending && is_data_file(&only.value))
+}
+
+/// Functions of databases that work on files of data, and stand for a table.
+fn reads_data_files(name: &ObjectName) -> bool {
+    let name = name.to_string().to_lowercase();
+    name.starts_with("read_") || matches!(name.as_str(), "parquet_scan" | "sniff_csv" | "delta_scan" | "iceberg_scan")
+}
+
+/// A file of data in the folder that the database works in, or one that everybody can fetch. One with a path from the root, or
+/// out of its folder, is whatever the server may read.
+fn is_data_file(name: &str) -> bool {
+    let is_below =
+        !name.starts_with(['/', '~', '\\']) && !name.contains(':') && !name.split(['/', '\\']).any(|step| step == "..");
+    is_below || name.starts_with("https://")
+}
+
+/// An argument that is a text.
+fn literal(argument: &FunctionArg) -> Option<&str> {
+    match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value))) => match &value.value {
+            Value::SingleQuotedString(text) => Some(text),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The function that an insert goes into, such as a file.

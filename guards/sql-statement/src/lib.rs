@@ -10,7 +10,7 @@
 //! Statements have classes. Without a policy it lets through what reads, writes under a condition, defines (`CREATE`, `ALTER`,
 //! and `DROP` of what holds no data) and concerns the session; it denies what changes every row, drops tables, schemas, databases
 //! and columns, truncates, grants, reaches files or programs, and several statements in one string. A string that begins
-//! with a definition or with `BEGIN` is a migration, and may have several. Each statement inside another one is judged too.
+//! with a definition, `BEGIN` or `SET` is a script, and may have several. Each statement inside another one is judged too.
 //!
 //! Where the policy names no dialect, the SQL is read as several databases read it, and every reading has to be allowed.
 //!
@@ -18,7 +18,8 @@
 //! - `content`: a migration in a file is not run by being written;
 //! - a part of a statement that a tool puts into another (`1' OR '1'='1`): tools bind parameters;
 //! - what a view, a function, a trigger or a prepared statement does that exists already, and functions that it does not know;
-//! - a condition that only the data makes true (`id > 0`);
+//! - a condition that only the data makes true (`id > 0`), and a table that is rebuilt from nothing (`… WHERE false`);
+//! - files of data below the folder that the database works in, and public ones behind `https:`, as DuckDB reads them;
 //! - SQL that no parser here reads, where nobody said that it is SQL. Where somebody did, that is denied, which is hard on
 //!   a few statements of everyday life (`DROP INDEX CONCURRENTLY`).
 

@@ -1,8 +1,9 @@
 //! What a statement does, by its kind.
 
 use sqlparser::ast::{
-    AlterTableOperation, ContextModifier, CopySource, CopyTarget, CreateFunction, CreateTable, DropBehavior, Expr,
-    Ident, ObjectName, ObjectType, ReferentialAction, Set, Statement, Use,
+    Action, AlterTableOperation, ContextModifier, CopySource, CopyTarget, CreateFunction, CreateTable, DropBehavior,
+    Expr, Grant, Grantee, GranteeName, Ident, ObjectName, ObjectType, Privileges, Query, ReferentialAction, Set,
+    SetExpr, Statement, Use,
 };
 
 use crate::class::{Class, Deed};
@@ -149,6 +150,7 @@ pub(crate) fn deed(statement: &Statement) -> Deed {
         | Statement::DropOperatorClass(_)
         | Statement::DropConnector { .. } => is(Define, "it drops a definition"),
 
+        Statement::Grant(grant) if only_reads(grant) => is(Define, "it lets a role read"),
         Statement::Grant(_)
         | Statement::GrantRole(_)
         | Statement::Deny(_)
@@ -190,6 +192,7 @@ pub(crate) fn deed(statement: &Statement) -> Deed {
         | Statement::CreateConnector(_)
         | Statement::AlterConnector { .. } => is(File, "it reaches another server"),
 
+        Statement::Execute { name: Some(name), immediate: false, .. } if describes(name) => is(Read, "it reads"),
         Statement::Call(_) | Statement::Execute { .. } => is(Program, "it runs what nobody sees here"),
         Statement::Load { .. } | Statement::Install { .. } => is(Program, "it loads an extension"),
 
@@ -236,13 +239,58 @@ fn is_one_of(name: &Ident, names: &[&str]) -> bool {
 }
 
 fn create_table(table: &CreateTable) -> Deed {
-    if table.or_replace {
+    // One that is made anew from other tables, as every night, and not emptied.
+    let is_rebuilt = table.query.as_deref().is_some_and(reads_tables);
+    if table.or_replace && !is_rebuilt {
         Deed::new(Class::Destroy, "it replaces a table")
     } else if table.external || table.location.is_some() {
         Deed::new(Class::File, "it makes a table of files")
     } else {
         Deed::new(Class::Define, "it creates a table")
     }
+}
+
+fn reads_tables(query: &Query) -> bool {
+    matches!(query.body.as_ref(), SetExpr::Select(select) if !select.from.is_empty())
+}
+
+/// Whether somebody who has a name is given what changes nothing.
+fn only_reads(grant: &Grant) -> bool {
+    let is_reading = |action: &Action| matches!(action, Action::Select { .. } | Action::Usage | Action::Connect);
+    let is_named = |grantee: &Grantee| match &grantee.name {
+        Some(GranteeName::ObjectName(name)) => !name.to_string().trim_matches('"').eq_ignore_ascii_case("public"),
+        Some(GranteeName::UserHost { user, .. }) => !user.value.is_empty(),
+        None => false,
+    };
+    let privileges = match &grant.privileges {
+        Privileges::Actions(actions) => actions.iter().all(is_reading),
+        Privileges::All { .. } => false,
+    };
+    privileges && !grant.with_grant_option && grant.grantees.iter().all(is_named)
+}
+
+/// Procedures of SQL Server that describe what there is.
+fn describes(name: &ObjectName) -> bool {
+    const DESCRIBING: &[&str] = &[
+        "sp_help",
+        "sp_helptext",
+        "sp_helpindex",
+        "sp_helpconstraint",
+        "sp_helpdb",
+        "sp_columns",
+        "sp_tables",
+        "sp_spaceused",
+        "sp_who",
+        "sp_who2",
+        "sp_depends",
+        "sp_databases",
+        "sp_pkeys",
+        "sp_fkeys",
+        "sp_lock",
+        "sp_stored_procedures",
+    ];
+    let last = name.0.last().map(|last| last.to_string().trim_matches(['[', ']', '"']).to_lowercase());
+    last.is_some_and(|last| DESCRIBING.contains(&last.as_str()))
 }
 
 fn create_function(function: &CreateFunction) -> Deed {
