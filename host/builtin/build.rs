@@ -27,6 +27,7 @@ const PURE: (&str, &[&str]) = (
         "tool-access",
         "rate",
         "secret-redactor",
+        "output-size",
         "hello",
         "reception",
         "house-rules",

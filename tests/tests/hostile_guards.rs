@@ -73,8 +73,12 @@ async fn denied_because(items: &str, code: &str, bytes: usize) -> Value {
     );
     let guard = hostile::guard_with(items, &[code, &answer].concat());
     let roomy = Limits { memory_bytes: 4 << 20, fuel: 100_000_000, ..LIMITS };
-    let host =
-        FixtureBuilder::default().guard_component("house_rules", &guard, roomy, &Value::Null).await.hello().await.build();
+    let host = FixtureBuilder::default()
+        .guard_component("house_rules", &guard, roomy, &Value::Null)
+        .await
+        .hello()
+        .await
+        .build();
     let response = host.run(&host.wildcard(), "hello", "hello_world", json!({ "name": "Chio" })).await;
     assert!(matches!(response.decision(), Decision::Deny { .. }), "{:?}", response.decision());
     response.receipt.record().clone()

@@ -39,7 +39,7 @@ macro_rules! builtin {
 }
 
 /// Kept in step with the list in `build.rs`; a component that it does not build does not compile here.
-static ALL: [Builtin; 13] = [
+static ALL: [Builtin; 14] = [
     builtin!(Guard, "forbidden_path", "guards/forbidden-path"),
     builtin!(Guard, "shell_command", "guards/shell-command"),
     builtin!(Guard, "path_allowlist", "guards/path-allowlist"),
@@ -49,6 +49,7 @@ static ALL: [Builtin; 13] = [
     builtin!(Guard, "sql_statement", "guards/sql-statement"),
     builtin!(Guard, "rate", "guards/rate"),
     builtin!(Hook, "secret_redactor", "guards/secret-redactor"),
+    builtin!(Hook, "output_size", "guards/output-size"),
     builtin!(ToolServer, "hello", "examples/hello"),
     builtin!(ToolServer, "files", "examples/files"),
     builtin!(ToolServer, "reception", "examples/reception"),
