@@ -24,6 +24,7 @@ const PURE: (&str, &[&str]) = (
         "egress",
         "secret-leak",
         "sql-statement",
+        "patch-integrity",
         "tool-access",
         "rate",
         "secret-redactor",

@@ -39,13 +39,14 @@ macro_rules! builtin {
 }
 
 /// Kept in step with the list in `build.rs`; a component that it does not build does not compile here.
-static ALL: [Builtin; 14] = [
+static ALL: [Builtin; 15] = [
     builtin!(Guard, "forbidden_path", "guards/forbidden-path"),
     builtin!(Guard, "shell_command", "guards/shell-command"),
     builtin!(Guard, "path_allowlist", "guards/path-allowlist"),
     builtin!(Guard, "egress", "guards/egress"),
     builtin!(Guard, "tool_access", "guards/tool-access"),
     builtin!(Guard, "secret_leak", "guards/secret-leak"),
+    builtin!(Guard, "patch_integrity", "guards/patch-integrity"),
     builtin!(Guard, "sql_statement", "guards/sql-statement"),
     builtin!(Guard, "rate", "guards/rate"),
     builtin!(Hook, "secret_redactor", "guards/secret-redactor"),

@@ -1,0 +1,54 @@
+//! What a patch adds.
+
+use json_scan::Patterns;
+use unseen_characters::{Unseen, classify, hidden_tags, longest_variation_run, misleading_direction};
+
+/// How many selectors of variants may stand in a row: more of them carry bytes.
+const MAX_VARIATIONS: usize = 3;
+
+/// What is wrong with an added line of the file of this name.
+pub(crate) fn fault(patterns: &Patterns, name: &str, line: &str) -> Option<String> {
+    let unseen = if line.is_ascii() { None } else { hidden(line) };
+    let fixed = unseen.or_else(|| submodule(name, line));
+    fixed.map(str::to_owned).or_else(|| {
+        let hit = patterns.find(line).into_iter().next()?;
+        Some(format!("adds what the policy's pattern {} matches", hit.kind))
+    })
+}
+
+/// What a reader of the line does not see.
+fn hidden(line: &str) -> Option<&'static str> {
+    if misleading_direction(line).is_some() {
+        return Some("adds a line that is drawn in another order than it is read");
+    }
+    if !hidden_tags(line).is_empty() || longest_variation_run(line) > MAX_VARIATIONS {
+        return Some("adds text that nobody sees");
+    }
+    // Between letters of ASCII nothing joins or parts them; a soft hyphen does, in prose.
+    let is_word = |c: Option<&char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || *c == '_');
+    let chars: Vec<char> = line.chars().collect();
+    let is_inside = chars.windows(3).any(|three| match three {
+        [before, c, after] => {
+            let is_unseen = matches!(classify(*c), Some(Unseen::ZeroWidth | Unseen::Blank)) && *c != '\u{ad}';
+            is_unseen && is_word(Some(before)) && is_word(Some(after))
+        }
+        _ => false,
+    });
+    is_inside.then_some("adds a word with characters that nobody sees")
+}
+
+/// Settings of submodules that run commands, or are taken for options of them.
+fn submodule(name: &str, line: &str) -> Option<&'static str> {
+    if !name.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(".gitmodules")) {
+        return None;
+    }
+    let (key, value) = line.split_once('=')?;
+    let (key, value) = (key.trim().to_ascii_lowercase(), value.trim().trim_matches('"'));
+    let is_bad = match key.as_str() {
+        "url" => value.starts_with(['-', '!']) || value.to_ascii_lowercase().starts_with("ext::"),
+        "path" => value.starts_with('-') || crate::name::fault(value).is_some(),
+        "update" => value.starts_with('!'),
+        _ => false,
+    };
+    is_bad.then_some("adds a submodule whose settings run a command or leave the tree")
+}

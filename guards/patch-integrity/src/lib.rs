@@ -1,0 +1,132 @@
+//! A guard that denies patches which reach outside their tree, are not what they say, or add what nobody sees.
+//!
+//! What it judges: unified diffs, those of git with all their headers, mails of `git format-patch`, context diffs (their names
+//! alone), and the `*** Begin Patch` form that agents write. They are read
+//! - in an argument that is called `patch` or `diff`, wherever in it a patch begins;
+//! - in any other text or content that begins as a patch does: a manual that shows one is none;
+//! - in what a command hands to `git apply`, `git am` or `patch`.
+//!
+//! It denies
+//! - a name that leaves the tree, is absolute, lies in `.git` in any spelling, or has characters that nobody sees; one that two
+//!   headers give differently; one that the policy protects (`paths`);
+//! - a hunk that is longer or shorter than it says, out of order, or in no file; a file that is new and loses lines; a patch that ends
+//!   in the middle;
+//! - a link that leads out of the tree or into `.git`, a file behind a link of the same patch, a new submodule, a mode that no
+//!   file of git has; new executables where the policy says so;
+//! - added lines that are drawn in another order than they are read, that have text nobody sees, or that the policy's `patterns`
+//!   match; settings of submodules that run commands; more files or lines than anybody reviews.
+//!
+//! The reader is our own: published ones take what they do not understand for a comment, and have no names but the last.
+//!
+//! What it does not stop: harm in plain code; a link that the tree has already; a patch that is built from pieces or read from a
+//! file; one for a tool that takes more for a patch than git and `patch` do.
+
+mod command;
+mod content;
+mod judge;
+mod lines;
+mod mode;
+mod name;
+mod reader;
+mod start;
+
+use chio_sdk::{Call, CommandFact, Fact, FactKind, Verdict, quote};
+use json_scan::{Custom, Patterns};
+use serde::Deserialize;
+
+use judge::Rules;
+
+/// The most globs that a policy can give.
+const MAX_PATHS: usize = 256;
+/// The most that a limit can be: nobody hands over more lines.
+const MOST: usize = 1 << 20;
+
+/// The guard's `config`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Config {
+    /// What no added line may match, beside what no line may hold at all.
+    patterns: Vec<Custom>,
+    /// Files that no patch may touch, beside `.git`: `*` and `?` stand for any characters, slashes included.
+    paths: Vec<String>,
+    /// Whether a patch may make files executable.
+    executables: Executables,
+    /// How many files one patch may touch.
+    max_files: usize,
+    /// How many lines one patch may add and take away together.
+    max_lines: usize,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Executables {
+    Allow,
+    Deny,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            patterns: Vec::new(),
+            paths: Vec::new(),
+            executables: Executables::Allow,
+            max_files: 1_000,
+            max_lines: 50_000,
+        }
+    }
+}
+
+impl Config {
+    fn rules(self) -> Result<Rules, String> {
+        for (name, value) in [("max_files", self.max_files), ("max_lines", self.max_lines)] {
+            if !(1..=MOST).contains(&value) {
+                return Err(format!("{name} is {value}; it takes 1 to {MOST}"));
+            }
+        }
+        if self.paths.len() > MAX_PATHS {
+            return Err(format!("paths has more than {MAX_PATHS} entries"));
+        }
+        if let Some(wrong) = self.paths.iter().find(|glob| glob.chars().all(|c| matches!(c, '*' | '/'))) {
+            return Err(format!("paths: \"{}\" is every file or none", quote(wrong)));
+        }
+        Ok(Rules {
+            patterns: Patterns::new(&self.patterns, &[])?,
+            paths: self.paths,
+            may_make_executables: self.executables == Executables::Allow,
+            max_files: self.max_files,
+            max_lines: self.max_lines,
+        })
+    }
+}
+
+fn check(call: &Call) -> Result<Verdict, String> {
+    let rules = chio_sdk::config::<Config>()?.rules()?;
+    let denial = call.facts.iter().find_map(|fact| judge_fact(&rules, fact));
+    Ok(denial.map_or_else(Verdict::allow, |why| Verdict::deny(format!("patch is refused: {why}"))))
+}
+
+/// Why the fact is refused, if it is.
+fn judge_fact(rules: &Rules, fact: &Fact) -> Option<String> {
+    match &fact.kind {
+        FactKind::Text(text) | FactKind::Content(text) => {
+            let patch = if is_called_patch(&fact.at) { start::within(text) } else { start::at_once(text) };
+            judge::judge(rules, patch?)
+        }
+        FactKind::Key(text) => judge::judge(rules, start::at_once(text)?),
+        FactKind::Command(CommandFact::Line(line)) => command::line(rules, line),
+        FactKind::Command(CommandFact::Words(words)) => command::words(rules, words),
+        FactKind::Path(_) | FactKind::Url(_) => None,
+    }
+}
+
+/// Whether the argument at this pointer is a patch by its name.
+fn is_called_patch(at: &str) -> bool {
+    let name = at.rsplit('/').find(|step| !step.bytes().all(|byte| byte.is_ascii_digit())).unwrap_or_default();
+    let name = name.to_ascii_lowercase();
+    name.contains("patch") || name.contains("diff")
+}
+
+chio_sdk::guard!(check);
+
+#[cfg(test)]
+mod tests;
