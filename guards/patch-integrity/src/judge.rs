@@ -9,7 +9,7 @@ use wildcards::wildcard;
 use crate::content;
 use crate::mode::Mode;
 use crate::name::{self, NO_FILE, without_prefix};
-use crate::reader::{Reader, Section};
+use crate::reader::{Life, Reader, Section};
 
 /// What the policy says.
 pub(crate) struct Rules {
@@ -24,10 +24,10 @@ pub(crate) struct Rules {
 pub(crate) fn judge(rules: &Rules, patch: &str) -> Option<String> {
     let mut reader = Reader::new(patch);
     let mut links = BTreeSet::new();
-    let (mut files, mut lines) = (0, 0);
+    let (mut files, mut changes) = (0, 0);
     while let Some(section) = reader.section() {
         files += 1;
-        lines += section.added.len() + section.removed;
+        changes += section.added.len() + section.removed;
         let refused = names(rules, &section)
             .or_else(|| modes(rules, &section, &mut links))
             .or_else(|| section.fault.map(|fault| format!("{fault} ({})", shown(&section))))
@@ -38,7 +38,7 @@ pub(crate) fn judge(rules: &Rules, patch: &str) -> Option<String> {
         if files > rules.max_files {
             return Some(format!("it touches more than {} files, and nobody reads the rest", rules.max_files));
         }
-        if lines > rules.max_lines {
+        if changes > rules.max_lines {
             return Some(format!("it changes more than {} lines, and nobody reads the rest", rules.max_lines));
         }
     }
@@ -82,8 +82,8 @@ fn names(rules: &Rules, section: &Section) -> Option<String> {
     }
     let nowhere = |name: Option<&String>| name.is_some_and(|name| name == NO_FILE);
     if section.is_git && section.hunks > 0 {
-        let is_odd =
-            (section.is_new != nowhere(section.old.as_ref())) || (section.is_deleted != nowhere(section.new.as_ref()));
+        let is_odd = ((section.life == Life::Begins) != nowhere(section.old.as_ref()))
+            || ((section.life == Life::Ends) != nowhere(section.new.as_ref()));
         if is_odd {
             return Some(format!("its headers do not agree whether there is a file ({})", shown(section)));
         }
@@ -110,7 +110,7 @@ fn modes(rules: &Rules, section: &Section, links: &mut BTreeSet<String>) -> Opti
         }
     }
     let is_link = section.modes.contains(&Mode::Link) || section.kept == Some(Mode::Link);
-    if !is_link || section.is_deleted {
+    if !is_link || section.life == Life::Ends {
         return None;
     }
     if section.added.iter().any(|target| !name::stays(own, target)) {

@@ -21,13 +21,21 @@ pub(crate) struct Section {
     pub(crate) modes: Vec<Mode>,
     /// The mode that it keeps.
     pub(crate) kept: Option<Mode>,
-    pub(crate) is_new: bool,
-    pub(crate) is_deleted: bool,
+    pub(crate) life: Life,
     pub(crate) hunks: usize,
     pub(crate) added: Vec<String>,
     pub(crate) removed: usize,
     /// What is wrong with its form.
     pub(crate) fault: Option<&'static str>,
+}
+
+/// Whether there is a file before and after, as git's headers say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Life {
+    Begins,
+    #[default]
+    GoesOn,
+    Ends,
 }
 
 /// The range of one hunk in one of the two files.
@@ -101,10 +109,9 @@ impl<'a> Reader<'a> {
     /// What follows a `diff --git` line.
     fn git(&mut self, names: &str) -> Section {
         let mut section = Section { is_git: true, git: name::pair(names), ..Section::default() };
-        match &section.git {
-            Some((first, second)) => section.names.extend([first.clone(), second.clone()]),
-            // Names with spaces that differ: the headers of a move say where they part.
-            None => {}
+        // Names with spaces that differ cannot be told apart here: the headers of a move say where they part.
+        if let Some((first, second)) = &section.git {
+            section.names.extend([first.clone(), second.clone()]);
         }
         while let Some(line) = self.lines.peek() {
             let value = |prefix: &str| line.strip_prefix(prefix);
@@ -115,12 +122,12 @@ impl<'a> Reader<'a> {
                 section.moves = true;
                 section.names.push(name::read(name).into_owned());
             } else if let Some(mode) = value("new file mode ") {
-                section.is_new = true;
+                section.life = Life::Begins;
                 section.modes.push(Mode::read(mode));
             } else if let Some(mode) = value("new mode ") {
                 section.modes.push(Mode::read(mode));
             } else if value("deleted file mode ").is_some() {
-                section.is_deleted = true;
+                section.life = Life::Ends;
             } else if let Some(index) = value("index ") {
                 section.kept = index.split(' ').nth(1).map(Mode::read);
             } else if line.trim_end() == "GIT binary patch" {
@@ -171,8 +178,8 @@ impl<'a> Reader<'a> {
                 section.fault = section.fault.or(Some("its hunks overlap, or are out of order"));
             }
             before = Some((old, new));
-            let is_none_before = section.is_new || section.old.as_deref() == Some(name::NO_FILE);
-            let is_none_after = section.is_deleted || section.new.as_deref() == Some(name::NO_FILE);
+            let is_none_before = section.life == Life::Begins || section.old.as_deref() == Some(name::NO_FILE);
+            let is_none_after = section.life == Life::Ends || section.new.as_deref() == Some(name::NO_FILE);
             if is_none_before && (old.count > 0 || section.hunks > 1) {
                 section.fault = section.fault.or(Some("it makes a file, and yet changes one"));
             }
