@@ -236,7 +236,7 @@ fn what_a_command_applies_is_judged() {
         format!("cd /w && git -C /w apply --index - <<'EOF'\n{bad}EOF"),
         format!("patch -p1 <<'EOF'\n{bad}EOF"),
         format!("cat <<'EOF' | sudo patch -p0\n{bad}EOF"),
-        format!("apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: ../x\n+a\n*** End Patch\nEOF"),
+        "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: ../x\n+a\n*** End Patch\nEOF".to_owned(),
         format!("echo '{bad}' | git am"),
     ] {
         assert_ne!(run(&line), "", "{line}");

@@ -37,16 +37,16 @@ fn is_open(condition: Option<&Expr>, table: Option<&str>) -> bool {
 /// Whether a join leaves rows out.
 fn joins_on_something(tables: &[TableWithJoins]) -> bool {
     tables.iter().flat_map(|table| &table.joins).any(|join| {
-        let constraint = match &join.join_operator {
-            JoinOperator::Join(on)
-            | JoinOperator::Inner(on)
-            | JoinOperator::Right(on)
-            | JoinOperator::RightOuter(on)
-            | JoinOperator::Semi(on)
-            | JoinOperator::LeftSemi(on)
-            | JoinOperator::StraightJoin(on) => on,
-            // The others keep every row of the first table.
-            _ => return false,
+        // The others keep every row of the first table.
+        let (JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::Right(constraint)
+        | JoinOperator::RightOuter(constraint)
+        | JoinOperator::Semi(constraint)
+        | JoinOperator::LeftSemi(constraint)
+        | JoinOperator::StraightJoin(constraint)) = &join.join_operator
+        else {
+            return false;
         };
         match constraint {
             JoinConstraint::On(condition) => !is_always_true(condition, None),

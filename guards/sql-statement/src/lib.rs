@@ -19,7 +19,7 @@
 //! - a part of a statement that a tool puts into another (`1' OR '1'='1`): tools bind parameters;
 //! - what a view, a function, a trigger or a prepared statement does that exists already, and functions that it does not know;
 //! - a condition that only the data makes true (`id > 0`), and a table that is rebuilt from nothing (`… WHERE false`);
-//! - files of data below the folder that the database works in, and public ones behind `https:`, as DuckDB reads them;
+//! - files of data below the folder that the database works in, and public ones behind `https:`, as `DuckDB` reads them;
 //! - SQL that no parser here reads, where nobody said that it is SQL. Where somebody did, that is denied, which is hard on
 //!   a few statements of everyday life (`DROP INDEX CONCURRENTLY`).
 

@@ -39,7 +39,7 @@ macro_rules! builtin {
 }
 
 /// Kept in step with the list in `build.rs`; a component that it does not build does not compile here.
-static ALL: [Builtin; 15] = [
+static ALL: [Builtin; 17] = [
     builtin!(Guard, "forbidden_path", "guards/forbidden-path"),
     builtin!(Guard, "shell_command", "guards/shell-command"),
     builtin!(Guard, "path_allowlist", "guards/path-allowlist"),
@@ -48,9 +48,11 @@ static ALL: [Builtin; 15] = [
     builtin!(Guard, "secret_leak", "guards/secret-leak"),
     builtin!(Guard, "patch_integrity", "guards/patch-integrity"),
     builtin!(Guard, "sql_statement", "guards/sql-statement"),
+    builtin!(Guard, "prompt_injection", "guards/prompt-injection"),
     builtin!(Guard, "rate", "guards/rate"),
     builtin!(Hook, "secret_redactor", "guards/secret-redactor"),
     builtin!(Hook, "output_size", "guards/output-size"),
+    builtin!(Hook, "injection_marker", "guards/injection-marker"),
     builtin!(ToolServer, "hello", "examples/hello"),
     builtin!(ToolServer, "files", "examples/files"),
     builtin!(ToolServer, "reception", "examples/reception"),
