@@ -37,7 +37,7 @@ fn text(bytes: Vec<u8>) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| text.bytes().all(is_text))
 }
 
-/// The text with `%20`, `&#32;` and `\u0020` undone.
+/// The text with `%20`, `&#32;`, `\u0020` and `\x20` undone.
 pub(crate) fn unescaped(text: &str) -> String {
     unescape(text, false)
 }
@@ -53,8 +53,9 @@ fn unescape(text: &str, is_address: bool) -> String {
     while let Some(first) = rest.bytes().next() {
         let (decoded, length) = match first {
             b'%' => (hexadecimal(rest, 1, 2), 3),
-            // Of programs and patterns, which escape what lies beyond ASCII.
-            b'\\' if rest.starts_with("\\u") => (hexadecimal(rest, 2, 4).filter(char::is_ascii), 6),
+            // Of programs and patterns, which escape what lies beyond ASCII, and codes of terminals.
+            b'\\' if rest.starts_with("\\u") => (hexadecimal(rest, 2, 4).filter(|c| is_shown(*c)), 6),
+            b'\\' if rest.starts_with("\\x") => (hexadecimal(rest, 2, 2).filter(|c| is_shown(*c)), 4),
             b'&' => numeric(rest),
             b'+' if is_address => (Some(' '), 1),
             _ => (None, 1),
@@ -73,6 +74,11 @@ fn unescape(text: &str, is_address: bool) -> String {
         rest = rest.get(length..).unwrap_or_default();
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Whether a character is one of ASCII that is drawn.
+fn is_shown(c: char) -> bool {
+    c.is_ascii_graphic() || c == ' '
 }
 
 /// A character whose code is `digits` hexadecimal digits from `from` on.
