@@ -87,7 +87,7 @@ impl<'a> Context<'a> {
 
     /// Whether the text is about such attacks. Its author may say so to be believed; then only what is quoted counts less.
     pub(crate) fn is_talk(&self) -> bool {
-        *self.is_talk.get_or_init(|| TALK.iter().any(|talk| contains_ignoring_case(self.text, talk)))
+        *self.is_talk.get_or_init(|| contains_any(self.text.as_bytes(), TALK))
     }
 
     /// Whether the text is a whole conversation with nothing before it, as data sets for models have them by the thousand.
@@ -131,6 +131,9 @@ impl<'a> Context<'a> {
         let before = self.before(range.start, MARKUP_BYTES);
         if before.rsplit('\n').next().is_some_and(|line| line.starts_with("[//]: #")) {
             return true;
+        }
+        if !before.contains('<') {
+            return false;
         }
         if let Some(comment) = before.rfind("<!--")
             && !before.get(comment..).is_some_and(|rest| rest.contains("-->"))
@@ -219,12 +222,26 @@ fn letters(text: &str) -> usize {
     text.chars().filter(|c| c.is_alphabetic()).count()
 }
 
-/// Whether `text` has `needle`, which is ASCII in lower case, in any case.
-fn contains_ignoring_case(text: &str, needle: &str) -> bool {
-    let Some(first) = needle.bytes().next() else { return true };
-    let bytes = text.as_bytes();
-    bytes.iter().enumerate().any(|(at, byte)| {
-        byte.eq_ignore_ascii_case(&first)
-            && bytes.get(at..at + needle.len()).is_some_and(|part| part.eq_ignore_ascii_case(needle.as_bytes()))
+/// Whether `text` has one of `needles`, which are ASCII in lower case, in any case.
+fn contains_any(text: &[u8], needles: &[&str]) -> bool {
+    text.iter().enumerate().any(|(at, byte)| {
+        // What the needles begin with.
+        matches!(byte | 0x20, b'p' | b'j' | b'i' | b't' | b'r')
+            && needles.iter().any(|needle| {
+                text.get(at..at + needle.len()).is_some_and(|part| part.eq_ignore_ascii_case(needle.as_bytes()))
+            })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_of_such_a_text_is_found() {
+        for talk in TALK {
+            assert!(Context::of(&format!("About {}s.", talk.to_uppercase())).is_talk(), "{talk}");
+        }
+        assert!(!Context::of("An injection of dependencies.").is_talk());
+    }
 }

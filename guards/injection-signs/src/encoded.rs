@@ -50,7 +50,14 @@ pub(crate) fn of_address(address: &str) -> String {
 fn unescape(text: &str, is_address: bool) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
-    while let Some(first) = rest.bytes().next() {
+    let may_begin = |byte: u8| matches!(byte, b'%' | b'\\' | b'&') || (is_address && byte == b'+');
+    loop {
+        // Most of a text stands for itself.
+        let plain = rest.bytes().position(may_begin).unwrap_or(rest.len());
+        let (same, from) = rest.split_at_checked(plain).unwrap_or((rest, ""));
+        bytes.extend_from_slice(same.as_bytes());
+        rest = from;
+        let Some(first) = rest.bytes().next() else { break };
         let (decoded, length) = match first {
             b'%' => (hexadecimal(rest, 1, 2), 3),
             // Of programs and patterns, which escape what lies beyond ASCII, and codes of terminals.
@@ -65,9 +72,8 @@ fn unescape(text: &str, is_address: bool) -> String {
             Some(c) if first == b'%' => bytes.extend(u8::try_from(c).ok()),
             Some(c) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
             None => {
-                let length = rest.chars().next().map_or(1, char::len_utf8);
-                bytes.extend(rest.bytes().take(length));
-                rest = rest.get(length..).unwrap_or_default();
+                bytes.push(first);
+                rest = rest.get(1..).unwrap_or_default();
                 continue;
             }
         }

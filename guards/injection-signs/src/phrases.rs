@@ -89,16 +89,40 @@ const PHRASES: &[Phrase] = &[
     weak(Family::Poison, &[(USE, 0), (COMMAND, 4)]),
 ];
 
-/// The classes that phrases begin with.
-const OPENING: u64 = {
-    let mut classes = 0;
+/// By the number of the class that phrases begin with: the classes of their second steps, and how many words on those stand
+/// at most. Most words that could begin a phrase are followed by none of these.
+static SECOND: [(u64, u8); 64] = {
+    let mut second = [(0, 0); 64];
     let mut phrase = 0;
     while phrase < PHRASES.len() {
-        classes |= PHRASES[phrase].steps[0].0;
+        let steps = PHRASES[phrase].steps;
+        let (classes, gap) = steps[1];
+        let mut class = 0;
+        while class < 64 {
+            if steps[0].0 >> class & 1 == 1 {
+                let (known, most) = second[class];
+                second[class] = (known | classes, if gap + 1 > most { gap + 1 } else { most });
+            }
+            class += 1;
+        }
         phrase += 1;
     }
-    classes
+    second
 };
+
+/// Whether the second step of a phrase that begins with the first word of `hits` may come.
+fn may_go_on(hits: &[Hit]) -> bool {
+    let Some((first, rest)) = hits.split_first() else { return false };
+    let (mut classes, mut most) = (0, 0);
+    let mut bits = first.classes;
+    while bits != 0 {
+        let (next, words) = SECOND[bits.trailing_zeros() as usize];
+        classes |= next;
+        most = most.max(words);
+        bits &= bits - 1;
+    }
+    rest.iter().take_while(|hit| hit.index - first.index <= u32::from(most)).any(|hit| hit.classes & classes != 0)
+}
 
 /// Notes the phrases among the words of `hits`, and takes those out that no later one can make a phrase with.
 pub(crate) fn find(hits: &mut Vec<Hit>, is_all: bool, context: &Context<'_>, signs: &mut Signs) {
@@ -109,8 +133,8 @@ pub(crate) fn find(hits: &mut Vec<Hit>, is_all: bool, context: &Context<'_>, sig
     for (position, first) in hits.iter().enumerate().take(done) {
         let is_negated = before.is_some_and(|hit| hit.index + 1 == first.index && hit.classes & NOT != 0);
         before = Some(first);
-        if first.classes & OPENING != 0 {
-            let rest = hits.get(position..).unwrap_or_default();
+        let rest = hits.get(position..).unwrap_or_default();
+        if may_go_on(rest) {
             let near = rest.iter().position(|hit| hit.index - first.index >= REACH).unwrap_or(rest.len());
             from(rest.get(..near).unwrap_or_default(), is_negated, context, signs);
         }

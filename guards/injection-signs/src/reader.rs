@@ -107,17 +107,22 @@ static CLASSES: [u8; 256] = {
     classes
 };
 
-static LOWER: [u8; 256] = {
-    let mut lower = [0; 256];
+/// What a byte is in a word, in lower case; 0 where it is in none.
+static WORD: [u8; 256] = {
+    let mut word = [0; 256];
     let mut at = 0;
     while at < 256 {
         #[expect(clippy::cast_possible_truncation, reason = "there are 256 bytes")]
         let byte = at as u8;
-        lower[at] = byte.to_ascii_lowercase();
+        if CLASSES[at] & (LETTER | DIGIT) != 0 {
+            word[at] = byte.to_ascii_lowercase();
+        }
         at += 1;
     }
-    lower
+    word
 };
+/// A bit that all letters of ASCII and `_` have, and no digit.
+const LETTER_BIT: u8 = 0x40;
 
 /// Reads a text.
 pub(crate) struct Reader<'a> {
@@ -239,23 +244,27 @@ impl<'a> Reader<'a> {
         let rest = self.text.as_bytes().get(start..).unwrap_or_default();
         let mut hash = Hash::new();
         let mut length = 0;
-        let mut seen = 0;
+        let mut common = LETTER_BIT;
         for byte in rest {
-            let class = class(*byte);
-            if class & (LETTER | DIGIT) == 0 {
-                if class & ODD != 0 {
+            let lower = WORD[usize::from(*byte)];
+            if lower == 0 {
+                if class(*byte) & ODD != 0 {
                     return self.odd_word(start);
                 }
                 break;
             }
-            seen |= class;
-            hash = hash.with(lower(*byte));
+            common &= lower;
+            hash = hash.with(lower);
             length += 1;
         }
         let (classes, flags) = match rest.get(..length) {
-            Some(word) if seen & DIGIT != 0 => odd::with_digits(word, hash),
+            Some(word) if common == 0 => odd::with_digits(word, hash),
             _ => (hash.classes(), 0),
         };
+        let after = rest.get(length).copied().unwrap_or(0);
+        if classes == 0 && length > 1 && !matches!(after, b'@' | b':') && self.between != b'@' {
+            return self.pass(start + length);
+        }
         self.end_word(start, start + length, classes, flags);
     }
 
@@ -313,9 +322,25 @@ impl<'a> Reader<'a> {
         self.end_word(start, end, classes, word.flags);
     }
 
+    /// A word that no phrase speaks of, as most are.
+    fn pass(&mut self, end: usize) {
+        self.at = end;
+        self.count_word();
+        if !self.letters.is_empty() {
+            self.end_spelling();
+        }
+        self.before = 0;
+        self.between = 0;
+        self.newlines = 0;
+    }
+
+    fn count_word(&mut self) {
+        self.index = self.index.saturating_add(if self.newlines > 1 { PARAGRAPH_WORDS } else { 1 });
+    }
+
     fn end_word(&mut self, start: usize, end: usize, mut classes: u64, flags: u8) {
         self.at = end;
-        self.index = self.index.saturating_add(if self.newlines > 1 { PARAGRAPH_WORDS } else { 1 });
+        self.count_word();
         let next = self.text.as_bytes().get(end).copied().unwrap_or(0);
         if next == b'@'
             || self.between == b'@'
@@ -374,9 +399,4 @@ impl<'a> Reader<'a> {
 
 fn class(byte: u8) -> u8 {
     CLASSES[usize::from(byte)]
-}
-
-/// A letter in lower case.
-fn lower(byte: u8) -> u8 {
-    LOWER[usize::from(byte)]
 }

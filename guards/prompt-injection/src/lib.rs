@@ -43,7 +43,7 @@ impl Default for Config {
             threshold: DEFAULT_THRESHOLD,
             patterns: Vec::new(),
             replace: false,
-            max_bytes: 256 << 10,
+            max_bytes: 128 << 10,
         }
     }
 }
