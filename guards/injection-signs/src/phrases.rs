@@ -215,8 +215,7 @@ impl Phrase {
 fn note(phrase: &Phrase, matched: &Matched, window: &[Hit], context: &Context<'_>, signs: &mut Signs) {
     let range = matched.first.start as usize..matched.last.end();
     // What is overridden is a matter of many programs.
-    let is_told = matched.classes & (PRIOR | YOUR | YOU) != 0;
-    let is_setting = matched.first.classes & OVERRIDE != 0 && !is_told && matched.classes & ALL == 0;
+    let is_setting = matched.first.classes & OVERRIDE != 0 && matched.classes & (PRIOR | YOUR | YOU | ALL) == 0;
     if phrase.weight == Weight::Weak || is_setting || context.quotes(&range) {
         return signs.hint(phrase.family);
     }
@@ -224,6 +223,7 @@ fn note(phrase: &Phrase, matched: &Matched, window: &[Hit], context: &Context<'_
     if phrase.family == Family::Override {
         // A sentence that begins so is an order; in the middle of one it may be talked about. Instructions are a processor's
         // as well, which nobody gave it before.
+        let is_told = matched.classes & (PRIOR | YOUR | YOU | SYSTEM) != 0;
         let is_order =
             matched.first.flags & STARTS != 0 && !context.is_talk() && (is_told || matched.classes & ORDERS == 0);
         let after = window.iter().filter(|hit| hit.index > matched.last.index);

@@ -152,7 +152,7 @@ const WORDS: &[(u64, &str)] = &[
          envoie envoyez affiche rispondi invia esegui ответь отправь выполни напиши tell reveal show send post upload \
          forward email transmit exfiltrate submit share include append attach encode embed copy paste put render \
          repeat use read close change set add update switch stop disable enable commit push publish leave mark rank \
-         praise list insert replace search go move pay book export drop make responda mostra mostre muestra выведи",
+         praise list insert replace search go move pay book export drop make responda mostra mostre muestra affichez montrez repondez zeige выведи",
     ),
     (NOT, "not dont never no cannot shouldnt mustnt nicht nunca nao non jamais keine не"),
     (
