@@ -4,7 +4,7 @@
 //! JSON. By default an output with injected instructions is withheld until a human releases it. `action: block` blocks it.
 //! `action: mark` lets it out with a frame around every string that holds them, which says that they are data and to
 //! be followed by nobody; characters that nobody sees are taken out of it, and marks of turns broken. The output's shape stays,
-//! but a string that was JSON by itself is none in its frame. A key cannot be framed, so such an output is withheld.
+//! but a string that was JSON by itself is none in its frame. A key cannot be framed, so such an output is withheld, and so is one that holds orders at thousands of places.
 //!
 //! What it does not find: orders in words that no phrase speaks of, in pictures or by a cipher, broken in the middle over two
 //! strings, or quoted in a text that says it is about such attacks. A mark is a word to a model, not a wall. An output that is too
@@ -82,11 +82,11 @@ fn inspect(_call: &Call, output: &str) -> Result<HookVerdict, String> {
         Action::Escalate => HookVerdict::escalate(reason),
         Action::Block => HookVerdict::block(reason),
         Action::Mark => match walk.places(threshold) {
-            Some(places) => {
+            Ok(places) => {
                 let what = mark::mark(&mut value, &places);
                 HookVerdict::redact(&value, what)
             }
-            None => HookVerdict::escalate(format!("{reason} (it stands in a key, which cannot be marked)")),
+            Err(why) => HookVerdict::escalate(format!("{reason} ({why})")),
         },
     })
 }

@@ -62,6 +62,10 @@ pub(crate) struct Regions {
 impl Regions {
     /// Takes in the next region. It counts together with the one before, since one may end in the middle of an attack.
     pub(crate) fn add(&mut self, region: Signs) {
+        if region.is_empty() {
+            self.before = region;
+            return;
+        }
         let mut both = std::mem::replace(&mut self.before, region);
         both.merge(&self.before);
         if both.points() > self.worst.points() {

@@ -12,8 +12,27 @@ const PROSE_LETTERS: usize = 20;
 /// How often the surroundings of a sign are looked at in one text. Who writes more such phrases is not talking about them.
 const MAX_LOOKS: u32 = 300;
 /// Words of a text that is about such attacks.
-const TALK: &[&str] =
-    &["prompt injection", "prompt-injection", "jailbreak", "injection attack", "injected instruction"];
+const TALK: &[&str] = &[
+    "prompt injection",
+    "prompt-injection",
+    "prompt_injection",
+    "jailbreak",
+    "injection attack",
+    "injection test",
+    "test_injection",
+    "injection filter",
+    "injected instruction",
+    "red team",
+    "red-team",
+];
+/// What a record of a conversation begins with, in the marks of models.
+const OPENINGS: &[&str] =
+    &["<|im_start|>", "<|begin_of_text|>", "<|start_header_id|>", "<|system|>", "<|user|>", "<start_of_turn>", "<bos>"];
+/// Turns of the other two who speak there.
+const TURNS: [&[&str]; 2] = [
+    &["<|im_start|>user", "<|start_header_id|>user", "<|user|>", "<start_of_turn>user"],
+    &["<|im_start|>assistant", "<|start_header_id|>assistant", "<|assistant|>", "<start_of_turn>model"],
+];
 /// What hides an element of a page.
 const HIDING_STYLES: &[&str] = &[
     "display:none",
@@ -24,6 +43,15 @@ const HIDING_STYLES: &[&str] = &[
     "font-size: 0",
     "opacity:0",
     "opacity: 0",
+    "font-size:1px",
+    "font-size: 1px",
+    "color:white",
+    "color: white",
+    "color:#fff",
+    "color: #fff",
+    "left:-9",
+    "left: -9",
+    " hidden>",
 ];
 const QUOTES: &[(char, char)] = &[
     ('"', '"'),
@@ -40,6 +68,7 @@ const QUOTES: &[(char, char)] = &[
 pub(crate) struct Context<'a> {
     text: &'a str,
     is_talk: OnceCell<bool>,
+    is_conversation: OnceCell<bool>,
     /// Where lines stand that open or close a block of code.
     fences: OnceCell<Vec<usize>>,
     looks: Cell<u32>,
@@ -47,16 +76,30 @@ pub(crate) struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub(crate) fn of(text: &'a str) -> Self {
-        Self { text, is_talk: OnceCell::new(), fences: OnceCell::new(), looks: Cell::new(0) }
+        Self {
+            text,
+            is_talk: OnceCell::new(),
+            is_conversation: OnceCell::new(),
+            fences: OnceCell::new(),
+            looks: Cell::new(0),
+        }
     }
 
     /// Whether the text is about such attacks. Its author may say so to be believed; then only what is quoted counts less.
     pub(crate) fn is_talk(&self) -> bool {
-        *self.is_talk.get_or_init(|| TALK.iter().any(|talk| contains_ignoring_case(self.text, talk)))
+        *self.is_talk.get_or_init(|| contains_any(self.text.as_bytes(), TALK))
+    }
+
+    /// Whether the text is a whole conversation with nothing before it, as data sets for models have them by the thousand.
+    pub(crate) fn is_conversation(&self) -> bool {
+        *self.is_conversation.get_or_init(|| {
+            let begins = OPENINGS.iter().any(|mark| self.text.trim_start().starts_with(mark));
+            begins && TURNS.iter().all(|turns| turns.iter().any(|turn| self.text.contains(turn)))
+        })
     }
 
     /// Whether what stands at `range` is quoted and not said: in quotation marks within a sentence, or, where the text is
-    /// about such attacks, in any quotation, block of code or indented line.
+    /// about such attacks, in any quotation, block of code, indented line or list, or behind a colon.
     pub(crate) fn quotes(&self, range: &Range<usize>) -> bool {
         if !self.may_look() {
             return false;
@@ -65,6 +108,11 @@ impl<'a> Context<'a> {
             Some(outside) if self.is_talk() || letters(outside.0) + letters(outside.1) >= PROSE_LETTERS => true,
             _ => self.is_talk() && (self.is_fenced(range.start) || self.is_set_off(range.start)),
         }
+    }
+
+    /// Whether what stands at `range` is in quotation marks, be it a sentence of its own.
+    pub(crate) fn is_in_quotes(&self, range: &Range<usize>) -> bool {
+        self.quotation(range).is_some()
     }
 
     /// Whether a mark of a turn is quoted: as [`quotes`](Self::quotes) has it, in a block of code, or in a string of a
@@ -81,6 +129,12 @@ impl<'a> Context<'a> {
             return false;
         }
         let before = self.before(range.start, MARKUP_BYTES);
+        if before.rsplit('\n').next().is_some_and(|line| line.starts_with("[//]: #")) {
+            return true;
+        }
+        if !before.contains('<') {
+            return false;
+        }
         if let Some(comment) = before.rfind("<!--")
             && !before.get(comment..).is_some_and(|rest| rest.contains("-->"))
         {
@@ -126,11 +180,13 @@ impl<'a> Context<'a> {
         fences.partition_point(|fence| *fence < at) % 2 == 1
     }
 
-    /// Whether the line is indented or marked as somebody else's.
+    /// Whether the line is indented, marked as somebody else's, one of a list, or says before a colon what follows.
     fn is_set_off(&self, at: usize) -> bool {
         let before = self.before(at, QUOTE_BYTES);
         let line = before.rsplit('\n').next().unwrap_or(before);
-        line.starts_with(['>', '\t', '|']) || line.starts_with("    ")
+        let is_item = ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark));
+        let is_numbered = line.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(". ");
+        is_item || is_numbered || line.starts_with(['>', '\t', '|']) || line.starts_with("    ") || line.contains(": ")
     }
 
     fn before(&self, at: usize, bytes: usize) -> &'a str {
@@ -166,12 +222,26 @@ fn letters(text: &str) -> usize {
     text.chars().filter(|c| c.is_alphabetic()).count()
 }
 
-/// Whether `text` has `needle`, which is ASCII in lower case, in any case.
-fn contains_ignoring_case(text: &str, needle: &str) -> bool {
-    let Some(first) = needle.bytes().next() else { return true };
-    let bytes = text.as_bytes();
-    bytes.iter().enumerate().any(|(at, byte)| {
-        byte.eq_ignore_ascii_case(&first)
-            && bytes.get(at..at + needle.len()).is_some_and(|part| part.eq_ignore_ascii_case(needle.as_bytes()))
+/// Whether `text` has one of `needles`, which are ASCII in lower case, in any case.
+fn contains_any(text: &[u8], needles: &[&str]) -> bool {
+    text.iter().enumerate().any(|(at, byte)| {
+        // What the needles begin with.
+        matches!(byte | 0x20, b'p' | b'j' | b'i' | b't' | b'r')
+            && needles.iter().any(|needle| {
+                text.get(at..at + needle.len()).is_some_and(|part| part.eq_ignore_ascii_case(needle.as_bytes()))
+            })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_of_such_a_text_is_found() {
+        for talk in TALK {
+            assert!(Context::of(&format!("About {}s.", talk.to_uppercase())).is_talk(), "{talk}");
+        }
+        assert!(!Context::of("An injection of dependencies.").is_talk());
+    }
 }

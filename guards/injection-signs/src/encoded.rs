@@ -37,7 +37,7 @@ fn text(bytes: Vec<u8>) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| text.bytes().all(is_text))
 }
 
-/// The text with `%20`, `&#32;` and `\u0020` undone.
+/// The text with `%20`, `&#32;`, `\u0020` and `\x20` undone.
 pub(crate) fn unescaped(text: &str) -> String {
     unescape(text, false)
 }
@@ -50,11 +50,19 @@ pub(crate) fn of_address(address: &str) -> String {
 fn unescape(text: &str, is_address: bool) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
-    while let Some(first) = rest.bytes().next() {
+    let may_begin = |byte: u8| matches!(byte, b'%' | b'\\' | b'&') || (is_address && byte == b'+');
+    loop {
+        // Most of a text stands for itself.
+        let plain = rest.bytes().position(may_begin).unwrap_or(rest.len());
+        let (same, from) = rest.split_at_checked(plain).unwrap_or((rest, ""));
+        bytes.extend_from_slice(same.as_bytes());
+        rest = from;
+        let Some(first) = rest.bytes().next() else { break };
         let (decoded, length) = match first {
             b'%' => (hexadecimal(rest, 1, 2), 3),
-            // Of programs and patterns, which escape what lies beyond ASCII.
-            b'\\' if rest.starts_with("\\u") => (hexadecimal(rest, 2, 4).filter(char::is_ascii), 6),
+            // Of programs and patterns, which escape what lies beyond ASCII, and codes of terminals.
+            b'\\' if rest.starts_with("\\u") => (hexadecimal(rest, 2, 4).filter(|c| is_shown(*c)), 6),
+            b'\\' if rest.starts_with("\\x") => (hexadecimal(rest, 2, 2).filter(|c| is_shown(*c)), 4),
             b'&' => numeric(rest),
             b'+' if is_address => (Some(' '), 1),
             _ => (None, 1),
@@ -64,15 +72,19 @@ fn unescape(text: &str, is_address: bool) -> String {
             Some(c) if first == b'%' => bytes.extend(u8::try_from(c).ok()),
             Some(c) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
             None => {
-                let length = rest.chars().next().map_or(1, char::len_utf8);
-                bytes.extend(rest.bytes().take(length));
-                rest = rest.get(length..).unwrap_or_default();
+                bytes.push(first);
+                rest = rest.get(1..).unwrap_or_default();
                 continue;
             }
         }
         rest = rest.get(length..).unwrap_or_default();
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Whether a character is one of ASCII that is drawn.
+fn is_shown(c: char) -> bool {
+    c.is_ascii_graphic() || c == ' '
 }
 
 /// A character whose code is `digits` hexadecimal digits from `from` on.

@@ -14,6 +14,10 @@ const PHRASES: &[(&[&str], &[&str], &[&str])] = &[
     ),
     (&["무시", "잊어"], &["지시", "명령", "프롬프트", "지침"], &["이전", "위의", "앞의"]),
 ];
+/// All of it.
+const ALL: &[&str] = &["所有", "全部", "一切", "すべて", "全て", "모든", "모두"];
+/// What opens a quotation, and what closes it.
+const QUOTES: (&[char], &[char]) = (&['“', '「', '『', '《', '"', '‘'], &['”', '」', '』', '》', '。', '\n', '’']);
 /// Not to tell the user.
 const SILENCE: &[&str] = &["不要告诉用户", "不要告訴用戶", "别告诉用户", "ユーザーに言わないで", "사용자에게 말하지"];
 
@@ -44,7 +48,14 @@ fn set_aside(text: &str, at: usize, signs: &mut Signs) {
     let end = text.floor_char_boundary(at.saturating_add(NEAR_BYTES).min(text.len()));
     let near = text.get(start..end).unwrap_or_default();
     let has = |words: &[&str]| words.iter().any(|word| near.contains(word));
-    if has(nouns) && has(prior) {
-        signs.note(Family::Override, 3);
+    if !has(nouns) || !has(prior) {
+        return;
+    }
+    let before = text.get(start..at).unwrap_or_default();
+    let opened = before.rfind(QUOTES.0);
+    if opened.is_some_and(|opened| before.rfind(QUOTES.1).is_none_or(|closed| closed <= opened)) {
+        signs.hint(Family::Override);
+    } else {
+        signs.note(Family::Override, if has(ALL) { 4 } else { 3 });
     }
 }

@@ -40,28 +40,43 @@ pub(crate) fn find(text: &str, folded: &Folded<'_>, signs: &mut Signs) -> Option
 }
 
 fn zero_width(text: &str, signs: &mut Signs) {
-    let mut run = 0;
-    let mut first = None;
-    let mut is_mixed = false;
-    let mut between = 0;
+    let mut run = Zeros::default();
+    // Those of one kind say where a long word may be broken; two kinds say zero and one.
+    let mut between = Zeros::default();
     let mut after_letter = false;
     for c in text.chars() {
         if classify(c) == Some(Unseen::ZeroWidth) && c != '\u{ad}' {
-            run += 1;
-            is_mixed |= *first.get_or_insert(c) != c;
-            if run >= MIN_ZERO_WIDTH_RUN && is_mixed {
+            run.add(c);
+            if after_letter {
+                between.add(c);
+            }
+            if run.is_code(MIN_ZERO_WIDTH_RUN) || between.is_code(MIN_ZERO_WIDTH_BETWEEN) {
                 return signs.note(Family::ZeroWidth, 4);
             }
             continue;
         }
-        if after_letter && c.is_ascii_alphanumeric() {
-            between += run;
-        }
-        if between >= MIN_ZERO_WIDTH_BETWEEN {
-            return signs.note(Family::ZeroWidth, 4);
-        }
         after_letter = c.is_ascii_alphanumeric();
-        (run, first, is_mixed) = (0, None, false);
+        run = Zeros::default();
+    }
+}
+
+/// Zero-width characters.
+#[derive(Default)]
+struct Zeros {
+    count: usize,
+    first: Option<char>,
+    is_mixed: bool,
+}
+
+impl Zeros {
+    fn add(&mut self, c: char) {
+        self.count += 1;
+        self.is_mixed |= *self.first.get_or_insert(c) != c;
+    }
+
+    /// Whether there are as many, and of two kinds.
+    fn is_code(&self, least: usize) -> bool {
+        self.is_mixed && self.count >= least
     }
 }
 
@@ -78,13 +93,20 @@ fn direction(text: &str, signs: &mut Signs) {
     }
 }
 
-/// Whether a terminal would be told to draw nothing: `ESC [ … 8 … m`.
+/// Whether a terminal would be told to draw letters that nobody sees: `ESC [ … 8 … m`, or in the colour of their ground.
 fn has_concealed(text: &str) -> bool {
     text.split("\u{1b}[").skip(1).any(|code| {
         let end = code.bytes().take(20).position(|byte| !(byte.is_ascii_digit() || byte == b';'));
         let Some((numbers, after)) = end.and_then(|end| code.split_at_checked(end)) else { return false };
-        // After 38 and 48 come colours.
+        // After 38 and 48 come colours by number.
         let is_colour = numbers.starts_with("38;") || numbers.starts_with("48;");
-        after.starts_with('m') && !is_colour && numbers.split(';').any(|number| number == "8")
+        let is_ground = |number: &str| {
+            let colour = number.strip_prefix(['3', '9']).filter(|colour| colour.len() == 1);
+            let ground = if number.starts_with('9') { "10" } else { "4" };
+            colour.is_some_and(|colour| numbers.split(';').any(|other| other.strip_prefix(ground) == Some(colour)))
+        };
+        !is_colour
+            && numbers.split(';').any(|number| number == "8" || is_ground(number))
+            && after.strip_prefix('m').is_some_and(|shown| shown.contains(|c: char| c.is_ascii_alphabetic()))
     })
 }

@@ -27,10 +27,9 @@ pub(crate) fn find(text: &str, links: &[u32], marks: &[u32], signs: &mut Signs) 
         let at = *at as usize;
         let end = text.floor_char_boundary(at.saturating_add(MAX_TAG_BYTES).min(text.len()));
         let tag = text.get(at..end).unwrap_or_default();
-        if !tag.get(..4).is_some_and(|name| name.eq_ignore_ascii_case("<img")) {
-            continue;
-        }
-        let tag = tag.split('>').next().unwrap_or_default();
+        let Some(tag) = tag.split_at_checked(4).filter(|(name, _)| name.eq_ignore_ascii_case("<img")) else { continue };
+        // To the next tag at most, so that many of them are not read over and over.
+        let tag = tag.1.split(['>', '<']).next().unwrap_or_default();
         if let Some((_, source)) = tag.split_once("src=") {
             address(source.trim_start_matches(['"', '\'']), '"', signs);
         }
@@ -40,6 +39,8 @@ pub(crate) fn find(text: &str, links: &[u32], marks: &[u32], signs: &mut Signs) 
 /// Judges the address that `rest` begins with.
 fn address(rest: &str, end: char, signs: &mut Signs) {
     let rest = rest.get(..rest.floor_char_boundary(MAX_ADDRESS_BYTES)).unwrap_or_default();
+    // To the next image at most, so that many of them are not read over and over.
+    let rest = rest.split("![").next().unwrap_or_default();
     let rest = rest.trim_start().trim_start_matches('<');
     let is_outside = ["http://", "https://", "//"].iter().any(|scheme| rest.starts_with(scheme));
     let Some(path) = rest.split([end, ' ', '\n', '\t']).next().filter(|_| is_outside) else { return };

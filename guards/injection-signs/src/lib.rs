@@ -9,7 +9,8 @@
 //!
 //! What it does not see: orders in words of its own that no phrase here speaks of, in languages other than English, German,
 //! French, Spanish, Portuguese, Italian and Russian (and the plainest phrases in Chinese, Japanese and Korean), in pictures
-//! or sound, encoded twice or by a cipher, spread over many texts, or quoted in a text that says it is about such attacks.
+//! or sound, encoded more than twice or by a cipher, spread over many texts, or quoted in a text that says it is about such
+//! attacks. A record of a conversation in the marks of a model looks as data sets do, and is taken for one.
 
 mod collected;
 mod context;

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::fold::{UNSEEN, is_ideograph};
-use crate::odd::Odd;
+use crate::odd::{self, Odd};
 use crate::vocabulary::{ADDRESS, ASSISTANT, Hash, KEY, KEY_KIND, NOW, PLEASE, SECRET, SYSTEM, USER};
 
 /// How far words of two paragraphs are apart.
@@ -107,6 +107,23 @@ static CLASSES: [u8; 256] = {
     classes
 };
 
+/// What a byte is in a word, in lower case; 0 where it is in none.
+static WORD: [u8; 256] = {
+    let mut word = [0; 256];
+    let mut at = 0;
+    while at < 256 {
+        #[expect(clippy::cast_possible_truncation, reason = "there are 256 bytes")]
+        let byte = at as u8;
+        if CLASSES[at] & (LETTER | DIGIT) != 0 {
+            word[at] = byte.to_ascii_lowercase();
+        }
+        at += 1;
+    }
+    word
+};
+/// A bit that all letters of ASCII and `_` have, and no digit.
+const LETTER_BIT: u8 = 0x40;
+
 /// Reads a text.
 pub(crate) struct Reader<'a> {
     text: &'a str,
@@ -114,8 +131,8 @@ pub(crate) struct Reader<'a> {
     found: Found,
     /// How many words there were.
     index: u32,
-    /// The last byte outside of words that is no space, since the word before.
-    between: Option<u8>,
+    /// The last byte outside of words that is no space, since the word before; 0 for none.
+    between: u8,
     newlines: u8,
     /// The classes of the word before.
     before: u64,
@@ -132,7 +149,7 @@ impl<'a> Reader<'a> {
             at: 0,
             found: Found::default(),
             index: 0,
-            between: None,
+            between: 0,
             newlines: 0,
             before: 0,
             letters: String::new(),
@@ -151,7 +168,9 @@ impl<'a> Reader<'a> {
         let bytes = self.text.as_bytes();
         while let Some(byte) = bytes.get(self.at) {
             let class = class(*byte);
-            if class & LETTER != 0 {
+            if *byte == b' ' {
+                self.spaces();
+            } else if class & (LETTER | DIGIT) != 0 {
                 self.word();
                 if self.found.hits.len() >= BATCH {
                     return Stop::Batch;
@@ -160,8 +179,6 @@ impl<'a> Reader<'a> {
                     self.region_end = self.at.saturating_add(REGION_BYTES);
                     return Stop::Region;
                 }
-            } else if class & DIGIT != 0 {
-                self.number();
             } else if class & ODD != 0 {
                 self.odd();
             } else {
@@ -171,6 +188,14 @@ impl<'a> Reader<'a> {
         self.end_run(self.at);
         self.end_spelling();
         Stop::End
+    }
+
+    /// Most of what stands between words.
+    fn spaces(&mut self) {
+        self.end_run(self.at);
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        self.at += rest.iter().position(|byte| *byte != b' ').unwrap_or(rest.len());
+        self.run_start = self.at;
     }
 
     /// A byte outside of words.
@@ -184,7 +209,7 @@ impl<'a> Reader<'a> {
         if byte == b'\n' {
             self.newlines = self.newlines.saturating_add(1);
         } else if class & SPACE == 0 {
-            self.between = Some(byte);
+            self.between = byte.max(1);
         }
         self.at += 1;
     }
@@ -200,47 +225,47 @@ impl<'a> Reader<'a> {
         let next = self.text.as_bytes().get(self.at + 1).map_or(0, u8::to_ascii_lowercase);
         let Ok(at) = u32::try_from(self.at) else { return };
         match byte {
-            b'<' if matches!(next, b'|' | b'<' | b'/' | b's' | b'e' | b'f' | b't' | b'd' | b'i') => {
+            // 1 stands for characters that nobody sees.
+            b'<' if matches!(next, 1 | b'|' | b'<' | b'/' | b's' | b'e' | b'f' | b't' | b'd' | b'i') => {
                 self.found.marks.push(at);
             }
             b'[' if matches!(next, b'i' | b'/') => self.found.marks.push(at),
             b']' if next == b'(' => self.found.links.push(at),
             b'%' => self.found.has_escapes |= next == b'2',
             b'&' => self.found.has_escapes |= next == b'#',
-            b'\\' => self.found.has_escapes |= next == b'u',
+            b'\\' => self.found.has_escapes |= matches!(next, b'u' | b'x'),
             _ => {}
         }
     }
 
-    /// A word of ASCII letters; with anything else in it, it is read again.
+    /// A word of ASCII letters and digits; with anything else in it, it is read again.
     fn word(&mut self) {
         let start = self.at;
-        let mut hash = Hash::new();
-        let mut end = start;
         let rest = self.text.as_bytes().get(start..).unwrap_or_default();
+        let mut hash = Hash::new();
+        let mut length = 0;
+        let mut common = LETTER_BIT;
         for byte in rest {
-            let class = class(*byte);
-            if class & LETTER == 0 {
-                if class & (DIGIT | ODD) != 0 {
+            let lower = WORD[usize::from(*byte)];
+            if lower == 0 {
+                if class(*byte) & ODD != 0 {
                     return self.odd_word(start);
                 }
                 break;
             }
-            hash = hash.with(byte.to_ascii_lowercase());
-            end += 1;
+            common &= lower;
+            hash = hash.with(lower);
+            length += 1;
         }
-        self.end_word(start, end, hash.classes(), 0);
-    }
-
-    fn number(&mut self) {
-        let start = self.at;
-        let rest = self.text.as_bytes().get(start..).unwrap_or_default();
-        let length = rest.iter().position(|byte| class(*byte) & DIGIT == 0).unwrap_or(rest.len());
-        if rest.get(length).is_some_and(|byte| class(*byte) & (LETTER | ODD) != 0) {
-            self.odd_word(start);
-        } else {
-            self.end_word(start, start + length, 0, 0);
+        let (classes, flags) = match rest.get(..length) {
+            Some(word) if common == 0 => odd::with_digits(word, hash),
+            _ => (hash.classes(), 0),
+        };
+        let after = rest.get(length).copied().unwrap_or(0);
+        if classes == 0 && length > 1 && !matches!(after, b'@' | b':') && self.between != b'@' {
+            return self.pass(start + length);
         }
+        self.end_word(start, start + length, classes, flags);
     }
 
     /// A character beyond ASCII, an apostrophe, or a mark of what is unseen.
@@ -257,67 +282,74 @@ impl<'a> Reader<'a> {
             self.run_start = self.at;
             return;
         }
-        if !c.is_ascii() && c.is_alphanumeric() {
+        if !c.is_ascii() && odd::lower(c).is_some() {
             return self.odd_word(self.at);
         }
         self.end_run(self.at);
         if c != UNSEEN {
-            self.between = Some(if c.is_ascii() { b'\'' } else { 0x80 });
+            self.between = if c.is_ascii() { b'\'' } else { 0x80 };
         }
         self.at += c.len_utf8();
         self.run_start = self.at;
     }
 
-    /// A word with more in it than ASCII letters.
+    /// A word with more in it than ASCII letters and digits.
     fn odd_word(&mut self, start: usize) {
         let mut word = Odd::default();
+        let mut is_run = true;
         let rest = self.text.get(start..).unwrap_or_default();
         let mut end = self.text.len();
         let mut chars = rest.char_indices().peekable();
         while let Some((at, c)) = chars.next() {
-            let mut goes_on = || chars.peek().is_some_and(|(_, next)| next.is_alphanumeric());
-            if c == '_' || (c.is_alphanumeric() && !is_ideograph(c)) {
-                word.push(c);
+            let mut goes_on = || chars.peek().is_some_and(|(_, next)| odd::lower(*next).is_some());
+            if let Some(letter) = odd::lower(c) {
+                word.push(letter);
+                is_run &= letter.is_ascii();
             } else if c == UNSEEN && goes_on() {
                 word.flags |= SPLIT;
-            } else if !(matches!(c, '\'' | '\u{2019}') && goes_on()) {
+                is_run = false;
+            } else if matches!(c, '\'' | '\u{2019}') && goes_on() {
+                is_run = false;
+            } else {
                 end = start + at;
                 break;
             }
         }
-        let classes = word.classes();
-        if !self.text.get(start..end).is_some_and(|word| word.bytes().all(|byte| class(byte) & RUN != 0)) {
+        if !is_run {
             self.run_start = end;
         }
+        let classes = word.classes();
         self.end_word(start, end, classes, word.flags);
     }
 
-    fn end_word(&mut self, start: usize, end: usize, mut classes: u64, mut flags: u8) {
+    /// A word that no phrase speaks of, as most are.
+    fn pass(&mut self, end: usize) {
         self.at = end;
+        self.count_word();
+        if !self.letters.is_empty() {
+            self.end_spelling();
+        }
+        self.before = 0;
+        self.between = 0;
+        self.newlines = 0;
+    }
+
+    fn count_word(&mut self) {
         self.index = self.index.saturating_add(if self.newlines > 1 { PARAGRAPH_WORDS } else { 1 });
-        let next = self.text.as_bytes().get(end);
-        if next == Some(&b'@')
-            || self.between == Some(b'@')
-            || (next == Some(&b':') && self.text.get(end..).is_some_and(|rest| rest.starts_with("://")))
+    }
+
+    fn end_word(&mut self, start: usize, end: usize, mut classes: u64, flags: u8) {
+        self.at = end;
+        self.count_word();
+        let next = self.text.as_bytes().get(end).copied().unwrap_or(0);
+        if next == b'@'
+            || self.between == b'@'
+            || (next == b':' && self.text.get(end..).is_some_and(|rest| rest.starts_with("://")))
         {
             classes |= ADDRESS;
         }
-        if classes != 0
-            && let Ok(place) = u32::try_from(start)
-        {
-            if classes & KEY != 0 && self.before & KEY_KIND != 0 {
-                classes |= SECRET;
-            }
-            let is_joined = self.between.is_some_and(|byte| matches!(byte, b',' | b'/' | b'-' | b'&' | b')' | b'@'));
-            let is_start = self.index == 1 || self.newlines > 0 || (self.between.is_some() && !is_joined);
-            if is_start || self.before & (PLEASE | NOW) != 0 {
-                flags |= STARTS;
-            }
-            if is_start && classes & (SYSTEM | ASSISTANT | USER) != 0 {
-                self.found.roles.push(place);
-            }
-            let length = u8::try_from(end - start).unwrap_or(u8::MAX);
-            self.found.hits.push(Hit { classes, index: self.index, start: place, length, flags });
+        if classes != 0 {
+            self.hit(start, end, classes, flags);
         }
         if end - start == 1 {
             self.spell(start);
@@ -325,13 +357,31 @@ impl<'a> Reader<'a> {
             self.end_spelling();
         }
         self.before = classes;
-        self.between = None;
+        self.between = 0;
         self.newlines = 0;
+    }
+
+    /// A word that phrases speak of.
+    fn hit(&mut self, start: usize, end: usize, mut classes: u64, mut flags: u8) {
+        let Ok(place) = u32::try_from(start) else { return };
+        if classes & KEY != 0 && self.before & KEY_KIND != 0 {
+            classes |= SECRET;
+        }
+        let is_joined = matches!(self.between, 0 | b',' | b'/' | b'-' | b'&' | b')' | b'@');
+        let is_start = self.index == 1 || self.newlines > 0 || !is_joined;
+        if is_start || self.before & (PLEASE | NOW) != 0 {
+            flags |= STARTS;
+        }
+        if is_start && classes & (SYSTEM | ASSISTANT | USER) != 0 {
+            self.found.roles.push(place);
+        }
+        let length = u8::try_from(end - start).unwrap_or(u8::MAX);
+        self.found.hits.push(Hit { classes, index: self.index, start: place, length, flags });
     }
 
     /// A letter by itself, which may go on what others spell.
     fn spell(&mut self, at: usize) {
-        if self.between.is_some_and(|byte| !matches!(byte, b'.' | b'-')) || self.newlines > 1 {
+        if !matches!(self.between, 0 | b'.' | b'-') || self.newlines > 1 {
             self.end_spelling();
         }
         let letter = self.text.as_bytes().get(at).filter(|byte| byte.is_ascii());
@@ -348,5 +398,5 @@ impl<'a> Reader<'a> {
 }
 
 fn class(byte: u8) -> u8 {
-    CLASSES.get(usize::from(byte)).copied().unwrap_or(0)
+    CLASSES[usize::from(byte)]
 }

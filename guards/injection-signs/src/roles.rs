@@ -46,6 +46,11 @@ const MARKS: &[(&str, Mark)] = &[
     ("<important>", Mark::Emphasis),
 ];
 
+/// Who speaks with a system's authority.
+const SYSTEM_ROLES: &[&str] = &["system", "developer", "<<sys>>"];
+/// Who else speaks.
+const ROLES: &[&str] = &["user", "assistant", "model", "human", "tool"];
+
 /// What a line of a role begins with where it gives an order.
 const ORDERS: &[&str] = &[
     "ignore",
@@ -72,11 +77,11 @@ pub(crate) fn find(text: &str, marks: &[u32], roles: &[u32], context: &Context<'
 }
 
 fn turns(text: &str, marks: &[u32], context: &Context<'_>, signs: &mut Signs) {
-    let (mut has_ended, mut has_begun) = (false, false);
+    let (mut has_ended, mut has_begun, mut has_system) = (false, false, false);
     for at in marks {
         let at = *at as usize;
         let Some(rest) = text.get(at..) else { continue };
-        let Some((mark, length)) = mark(rest) else { continue };
+        let Some((mark, length)) = mark(rest).filter(|_| !is_index(text, at)) else { continue };
         if mark == Mark::Emphasis {
             signs.hint(Family::Poison);
             continue;
@@ -85,28 +90,43 @@ fn turns(text: &str, marks: &[u32], context: &Context<'_>, signs: &mut Signs) {
             signs.hint(Family::Role);
             continue;
         }
-        let is_system =
-            mark == Mark::BeginSystem || (mark == Mark::Begin && rest.get(length..).is_some_and(names_system));
-        let points = match (mark, is_system) {
-            // Out of what a tool said, and into what a system says.
-            (_, true) if has_ended => 4,
-            (_, true) => 3,
+        let (name, after) = rest.split_at_checked(length).unwrap_or_default();
+        let is_system = mark == Mark::BeginSystem || (mark == Mark::Begin && begins_with(after, SYSTEM_ROLES));
+        let is_turn = is_system
+            || (mark == Mark::Begin
+                && (begins_with(after, ROLES) || begins_with(name.trim_start_matches("<|"), ROLES)));
+        let points = match mark {
+            // Out of what a tool said, and into what a system or somebody else says.
+            _ if has_ended && (is_system || (is_turn && !has_begun)) => 4,
+            _ if is_system => 3,
             // A whole turn of the system.
-            (Mark::End, _) if has_begun => 4,
+            Mark::End if has_system => 4,
             _ => 2,
         };
-        signs.note(Family::Role, points);
+        if name.contains('\u{1}') {
+            signs.note(Family::Split, 2);
+        }
         has_ended |= mark == Mark::End;
-        has_begun |= is_system;
+        has_begun |= mark != Mark::End;
+        has_system |= is_system;
+        signs.note(Family::Role, if context.is_conversation() { 2 } else { points });
         if points == 4 {
             return;
         }
     }
 }
 
+/// Whether `[inst]` at `at` says which element of a list is meant, as programs do.
+fn is_index(text: &str, at: usize) -> bool {
+    let is_lower = text.get(at..).is_some_and(|rest| rest.starts_with("[inst]"));
+    is_lower
+        && text.get(..at).is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric() || "_])".contains(c)))
+}
+
 /// The mark that `rest` begins with, and how long it is.
 fn mark(rest: &str) -> Option<(Mark, usize)> {
-    if let Some(name) = rest.strip_prefix("<|") {
+    if let Some(name) = rest.strip_prefix("<|").or_else(|| rest.strip_prefix("<\u{1}|")) {
+        let opening = rest.len() - name.len();
         let end = name.bytes().take(MAX_TOKEN_BYTES).position(|byte| byte == b'|')?;
         let (name, after) = name.split_at_checked(end)?;
         let is_token = name.len() > 1 && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '\u{1}'));
@@ -119,18 +139,16 @@ fn mark(rest: &str) -> Option<(Mark, usize)> {
             name if name.contains("end") || name.contains("eot") || name.contains("return") => Mark::End,
             _ => Mark::Begin,
         };
-        return Some((mark, end + 4));
+        return Some((mark, opening + end + 2));
     }
     let starts = |mark: &str| rest.get(..mark.len()).is_some_and(|part| part.eq_ignore_ascii_case(mark));
     MARKS.iter().find(|(mark, _)| starts(mark)).map(|(mark, kind)| (*kind, mark.len()))
 }
 
-/// Whether the role that comes after a mark is the system's.
-fn names_system(after: &str) -> bool {
-    let after = after.trim_start().trim_start_matches('\u{1}');
-    ["system", "developer", "<<sys>>"]
-        .iter()
-        .any(|role| after.get(..role.len()).is_some_and(|part| part.eq_ignore_ascii_case(role)))
+/// Whether a role of `roles` comes next.
+fn begins_with(text: &str, roles: &[&str]) -> bool {
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{1}');
+    roles.iter().any(|role| text.get(..role.len()).is_some_and(|part| part.eq_ignore_ascii_case(role)))
 }
 
 /// Lines such as `System: ignore …`, `### SYSTEM MESSAGE: …`, `[admin] …`.

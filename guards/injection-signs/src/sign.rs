@@ -121,7 +121,8 @@ impl Signs {
     #[must_use]
     pub fn points(&self) -> u32 {
         let plain: u32 = self.plain.iter().map(|points| u32::from(*points)).sum();
-        let has_hint = FAMILIES.iter().any(|family| self.hints & bit(*family) != 0 && self.of(*family) == 0);
+        let has_hint =
+            self.hints != 0 && FAMILIES.iter().any(|family| self.hints & bit(*family) != 0 && self.of(*family) == 0);
         plain + u32::from(has_hint)
     }
 
@@ -134,7 +135,7 @@ impl Signs {
     /// Whether there are none at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.patterns.is_empty() && self.points() == 0
+        self.hints == 0 && self.patterns.is_empty() && self.plain == [0; FAMILIES.len()]
     }
 
     /// The kinds of what was found.
@@ -158,6 +159,9 @@ impl Signs {
 
     /// Takes in what another text has. What several texts say alike counts once.
     pub fn merge(&mut self, other: &Self) {
+        if other.is_empty() {
+            return;
+        }
         for (own, other) in self.plain.iter_mut().zip(other.plain) {
             *own = (*own).max(other);
         }

@@ -110,6 +110,12 @@ pub(crate) const INSTEAD: u64 = 1 << 51;
 pub(crate) const SECRET_FILE: u64 = 1 << 52;
 /// A request.
 pub(crate) const PLEASE: u64 = 1 << 53;
+/// Until now.
+pub(crate) const SO_FAR: u64 = 1 << 54;
+/// What the reader learned from whoever spoke before.
+pub(crate) const TOLD: u64 = 1 << 55;
+/// And, then.
+pub(crate) const AND: u64 = 1 << 56;
 
 /// Lower case, without accents and apostrophes. A word may stand in several classes.
 const WORDS: &[(u64, &str)] = &[
@@ -146,7 +152,7 @@ const WORDS: &[(u64, &str)] = &[
          envoie envoyez affiche rispondi invia esegui ответь отправь выполни напиши tell reveal show send post upload \
          forward email transmit exfiltrate submit share include append attach encode embed copy paste put render \
          repeat use read close change set add update switch stop disable enable commit push publish leave mark rank \
-         praise list insert replace search go move pay book export drop make",
+         praise list insert replace search go move pay book export drop make responda mostra mostre muestra affichez montrez repondez zeige выведи",
     ),
     (NOT, "not dont never no cannot shouldnt mustnt nicht nunca nao non jamais keine не"),
     (
@@ -210,6 +216,9 @@ const WORDS: &[(u64, &str)] = &[
     (INSTEAD, "instead rather"),
     (SECRET_FILE, "env ssh aws id_rsa id_ed25519 passwd shadow netrc kube mcp npmrc gnupg"),
     (PLEASE, "please kindly immediately bitte porfavor"),
+    (SO_FAR, "before"),
+    (TOLD, "told instructed taught"),
+    (AND, "and then instead und y et e и"),
 ];
 
 const SLOTS: usize = 2048;

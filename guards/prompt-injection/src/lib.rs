@@ -6,7 +6,8 @@
 //! tool, text that nobody sees, and base64 or escapes of any of these. Signs have points; see the crate `injection-signs`.
 //!
 //! By default it only advises: the call goes on, and the receipt says what was found and where. `action: ask` asks a
-//! human, `action: deny` denies. Arguments that are too long to be read are denied in any case.
+//! human, `action: deny` denies. Arguments that are too long to be read are treated alike: nothing goes by unread without a
+//! word.
 //!
 //! What it does not stop: orders in words that no phrase here speaks of, in pictures, by a cipher, or spread over several
 //! calls; texts that quote their orders and say that they are about such attacks. It raises the price of an attack and leaves a
@@ -31,7 +32,7 @@ struct Config {
     patterns: Vec<Custom>,
     /// Whether `patterns` stand alone, without the built-in signs.
     replace: bool,
-    /// A call with more text than this, in bytes, is denied.
+    /// A call with more text than this, in bytes, is treated as if it brought them.
     max_bytes: usize,
 }
 
@@ -42,7 +43,7 @@ impl Default for Config {
             threshold: DEFAULT_THRESHOLD,
             patterns: Vec::new(),
             replace: false,
-            max_bytes: 256 << 10,
+            max_bytes: 128 << 10,
         }
     }
 }
@@ -53,6 +54,16 @@ enum Action {
     Advise,
     Ask,
     Deny,
+}
+
+impl Action {
+    fn verdict(self, found: String) -> Verdict {
+        match self {
+            Self::Advise => Verdict::allow().with_details(found),
+            Self::Ask => Verdict::pending_approval(found),
+            Self::Deny => Verdict::deny(found),
+        }
+    }
 }
 
 fn check(call: &Call) -> Result<Verdict, String> {
@@ -66,7 +77,7 @@ fn check(call: &Call) -> Result<Verdict, String> {
     let detector = Detector::new(&patterns, replace)?;
     let bytes: usize = call.facts.iter().map(length).sum();
     if bytes > max_bytes {
-        return Ok(Verdict::deny(format!(
+        return Ok(action.verdict(format!(
             "the arguments have {bytes} bytes of text, more than the {max_bytes} that are read for injected instructions"
         )));
     }
@@ -75,12 +86,7 @@ fn check(call: &Call) -> Result<Verdict, String> {
         collected.add(&fact.at, read(&detector, fact));
     }
     let Some((at, signs)) = collected.reach(threshold) else { return Ok(Verdict::allow()) };
-    let found = describe(at, signs);
-    Ok(match action {
-        Action::Advise => Verdict::allow().with_details(found),
-        Action::Ask => Verdict::pending_approval(found),
-        Action::Deny => Verdict::deny(found),
-    })
+    Ok(action.verdict(describe(at, signs)))
 }
 
 fn length(fact: &Fact) -> usize {

@@ -58,10 +58,13 @@ fn every_argument_is_read() {
 }
 
 #[test]
-fn what_cannot_be_read_is_denied() {
-    let verdict = judge(&Value::Null, text(&"x".repeat(256 << 10)));
-    assert!(verdict.reason().contains("more than the 262144 that are read"));
-    assert!(judge(&json!({ "max_bytes": 300_000 }), text(&"x".repeat(256 << 10))).is_allow());
+fn what_cannot_be_read_is_treated_like_what_was_found() {
+    let long = text(&"x".repeat(128 << 10));
+    let advice = judge(&Value::Null, long.clone());
+    assert!(advice.is_allow() && advice.details.is_some_and(|why| why.contains("more than the 131072 that are read")));
+    assert!(judge(&json!({ "action": "deny" }), long.clone()).reason().contains("more than the 131072"));
+    assert!(matches!(judge(&json!({ "action": "ask" }), long).decision, Decision::PendingApproval(_)));
+    assert!(judge(&json!({ "max_bytes": 200_000 }), text(&"x".repeat(128 << 10))).is_allow());
 }
 
 #[test]
