@@ -17,7 +17,7 @@ pub use finder::{Finder, Found, Hit, Joined};
 pub use glance::is_clean;
 pub use locate::{Place, locate};
 pub use patterns::{Custom, Patterns};
-pub use reading::{Reading, hides_at, lenient, may_hide};
+pub use reading::{Reading, hides_at, lenient, may_hide, numerals};
 pub use redact::{MAX_KINDS, redact, shown};
 
 #[cfg(test)]

@@ -35,6 +35,29 @@ impl Reading {
 /// `\u0041`, `\x41` and `&#65;` undone; `None` where that is the same.
 #[must_use]
 pub fn lenient(text: &str) -> Option<Reading> {
+    read(text, may_hide, hidden)
+}
+
+/// The text with the digits of all scripts, and what stands between them, made those of ASCII: spaces of every width,
+/// dashes, dots; `None` where that is the same.
+#[must_use]
+pub fn numerals(text: &str) -> Option<Reading> {
+    let is_ascii_there = |text: &str, at: usize| {
+        let c = text.get(at..)?.chars().next()?;
+        // What makes a digit a key's cap is drawn around it.
+        let meant = if c == '\u{20e3}' { None } else { Some(numeral(c)?) };
+        Some((meant, c.len_utf8()))
+    };
+    read(text, |byte| byte >= 0xc2, is_ascii_there)
+}
+
+/// The text as it reads where `hidden` says that something stands for something else: what for, if for anything, and how
+/// many bytes do. It is asked about the bytes that `may_hide`.
+fn read(
+    text: &str,
+    may_hide: impl Fn(u8) -> bool,
+    hidden: impl Fn(&str, usize) -> Option<(Option<char>, usize)>,
+) -> Option<Reading> {
     let bytes = text.as_bytes();
     let mut reading = Reading { text: String::new(), marks: Vec::new() };
     let (mut done, mut at) = (0, 0);
@@ -150,6 +173,35 @@ fn full_width(c: char) -> Option<char> {
     has_one.then(|| char::from_u32(u32::from(c) - 0xfee0)).flatten()
 }
 
+/// The character of ASCII that a digit, a space, a dash or a dot of elsewhere is.
+fn numeral(c: char) -> Option<char> {
+    /// Where ten digits begin, in order.
+    const ZEROS: [u32; 38] = [
+        0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0, 0xf20,
+        0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0x2080, 0xa620,
+        0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10, 0x1_04a0,
+    ];
+    let code = u32::from(c);
+    let value = match c {
+        '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => return Some(' '),
+        '\u{2010}'..='\u{2015}' | '\u{2043}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}' => return Some('-'),
+        '\u{b7}' | '\u{2024}' | '\u{2027}' | '\u{2219}' | '\u{22c5}' | '\u{ff0e}' => return Some('.'),
+        '\u{ff0b}' | '\u{fe62}' | '\u{207a}' => return Some('+'),
+        '\u{fe6b}' => return Some('@'),
+        '\u{b2}' | '\u{b3}' => code - 0xb0,
+        '\u{b9}' => 1,
+        '\u{2070}' | '\u{2074}'..='\u{2079}' => code - 0x2070,
+        '\u{2460}'..='\u{2468}' => code - 0x245f,
+        '\u{24ea}' => 0,
+        '\u{1d7ce}'..='\u{1d7ff}' => (code - 0x1_d7ce) % 10,
+        _ => {
+            let zero = ZEROS[..ZEROS.partition_point(|zero| *zero <= code)].last()?;
+            Some(code - zero).filter(|value| *value < 10)?
+        }
+    };
+    char::from_digit(value, 10)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -182,6 +234,22 @@ mod tests {
         ] {
             assert_eq!(lenient(written).unwrap().text, meant, "{written}");
         }
+    }
+
+    #[test]
+    fn numbers_of_all_scripts_are_plain() {
+        for (written, meant) in [
+            ("٤١١١ ۴۱ ४१ ４１", "4111 41 41 41"),
+            ("𝟒𝟏 ⁴¹ ₄₁ ④① ⓪", "41 41 41 41 0"),
+            ("41\u{a0}1\u{2007}1\u{202f}1\u{3000}1", "41 1 1 1 1"),
+            ("4–1—1−1·1", "4-1-1-1.1"),
+            ("4\u{20e3}1\u{20e3}", "41"),
+        ] {
+            assert_eq!(numerals(written).unwrap().text, meant, "{written}");
+        }
+        assert!(numerals("plain 41, é 中 ж 😀 \u{66a}").is_none());
+        let reading = numerals("x ٤١!").unwrap();
+        assert_eq!((reading.text.as_str(), reading.origin(&(2..4))), ("x 41!", 2..6));
     }
 
     proptest! {
