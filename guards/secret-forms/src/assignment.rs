@@ -112,18 +112,23 @@ const MAX_GAP_BYTES: usize = 64;
 pub(crate) fn find(text: &str) -> Vec<Hit> {
     let bytes = text.as_bytes();
     let mut hits = Vec::new();
-    let mut name_end = 0;
+    let (mut name_end, mut done) = (0, 0);
     for (at, byte) in bytes.iter().enumerate() {
+        if at < done {
+            continue;
+        }
         let is_telling = match byte {
             // Two colons are a path of names (`token::Token`).
             b':' if bytes.get(at + 1) == Some(&b':') || at > 0 && bytes.get(at - 1) == Some(&b':') => false,
-            b'=' | b':' => has_telling_name(text, name_end) && !is_badge(text, name_end),
+            b'=' | b':' => has_telling_name(text, name_end),
             b' ' | b'\t' => name_end == at && is_telling_flag(text, at),
             b'>' => is_telling_tag(text, at),
             _ => false,
         };
-        if is_telling {
-            hits.extend(assignment(text, at, name_end));
+        if is_telling && let Some(hit) = assignment(text, at, name_end) {
+            (name_end, done) = (hit.range.end, hit.range.end);
+            hits.push(hit);
+            continue;
         }
         if !is_between(*byte) {
             name_end = at + 1;
@@ -140,7 +145,8 @@ pub(crate) fn named(name: &str, text: &str) -> Option<Hit> {
     let start = text.len() - text.trim_start().len();
     let start = start + scheme_length(text, start);
     let value = text.get(start..)?.trim_end();
-    looks_secret(value).then(|| Hit::new(start..start + value.len(), KIND))
+    let head = value.get(..value.floor_char_boundary(value::MAX_BYTES))?;
+    (looks_secret(head) && !value.contains(char::is_whitespace)).then(|| Hit::new(start..start + value.len(), KIND))
 }
 
 /// Whether a number that stands under `name` is a secret.
@@ -198,16 +204,18 @@ fn assignment(text: &str, separator: usize, name_end: usize) -> Option<Hit> {
     let gap = bytes[separator..].iter().take(MAX_GAP_BYTES).take_while(|byte| b"=:> \t\"'\\".contains(byte)).count();
     let start = separator + gap;
     let start = start + scheme_length(text, start);
-    let length = bytes[start..]
-        .iter()
-        .take(value::MAX_BYTES + 1)
-        .take_while(|byte| byte.is_ascii_graphic() && !b"\"'`,;()[]{}<>\\&|".contains(byte))
-        .count();
+    let is_value = |byte: &&u8| byte.is_ascii_graphic() && !b"\"'`,;()[]{}<>\\&|".contains(byte);
+    let length = bytes[start..].iter().take(value::MAX_BYTES).take_while(is_value).count();
+    // What is longer is judged by its beginning, and found to its end.
     let value = text.get(start..start + length)?;
     let is_quoted = matches!(bytes.get(start - 1), Some(b'"' | b'\'' | b'\\'));
     let is_called = matches!(bytes.get(start + length), Some(b'(' | b'['));
     let is_plain_code = !is_quoted && !is_variable(text, separator, name_end, start) && (is_called || is_code(value));
-    (!is_plain_code && looks_secret(value)).then(|| Hit::new(start..start + length, KIND))
+    let is_secret = !is_plain_code && looks_secret(value) && !is_badge(text, name_end, value);
+    is_secret.then(|| {
+        let end = start + bytes[start..].iter().take_while(is_value).count();
+        Hit::new(start..end, KIND)
+    })
 }
 
 /// `DB_PASSWORD=…`, as a shell and an environment file have it: what follows is a value and no code.
@@ -217,10 +225,11 @@ fn is_variable(text: &str, separator: usize, name_end: usize, start: usize) -> b
     is_tight && (name.starts_with("--") || !name.bytes().any(|byte| byte.is_ascii_lowercase()))
 }
 
-/// `badge.svg?token=…`: an image that everybody may see.
-fn is_badge(text: &str, name_end: usize) -> bool {
+/// `badge.svg?token=…`: a short token for an image that everybody may see.
+fn is_badge(text: &str, name_end: usize, value: &str) -> bool {
+    const MOST_BYTES: usize = 12;
     let start = name_end - name_before(text, name_end).map_or(0, str::len);
-    text.get(..start).is_some_and(|before| before.ends_with(".svg?"))
+    value.len() <= MOST_BYTES && text.get(..start).is_some_and(|before| before.ends_with(".svg?"))
 }
 
 /// How long the word is that stands before a secret here, if one does.
@@ -303,6 +312,8 @@ mod tests {
             "<password>hunter2!xyz</password>",
             "hashicorp_token: 'abcDEF123456'",
             "'secret' => 'hunter2!xyz'",
+            "token: KX7QJ2MPLS9WTZ4A",
+            "https://evil.example/pixel.svg?token=hK2PqR7XwV4NzT9LmB3",
         ] {
             assert_eq!(find(text).len(), 1, "{text}");
         }
@@ -348,6 +359,10 @@ mod tests {
         for (name, text) in [("", "hunter2!xyz"), ("user", "hunter2!xyz"), ("password", "required")] {
             assert_eq!(at(name, text), None, "{name}: {text}");
         }
+        let long = "aB3$dE5f".repeat(500);
+        assert_eq!(at("token", &long), Some(0..4_000));
+        assert_eq!(at("token", &format!("{long} and more")), None);
+        assert_eq!(find(&format!("token={long}; x")), [Hit::new(6..4_006, KIND)]);
         assert!(named_digits("password", "8392017465") && named_digits("clientSecret", "8392017465"));
         assert!(!named_digits("token", "8392017465") && !named_digits("password_changed_at", "1699887745"));
     }

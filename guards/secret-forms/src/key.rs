@@ -11,6 +11,8 @@ const LABEL_BYTES: usize = 64;
 const LEAST_LINE: usize = 16;
 /// One with an end line and nothing but base64 before it may be as short as this: somebody's key for tests.
 const LEAST_BODY: usize = 6;
+/// One in pieces shorter than a line has at least this many letters and digits before its end line.
+const LEAST_LETTERS: usize = 100;
 
 /// A private key of any kind, to its end line or, where that was cut off, as far as base64 goes.
 pub(crate) fn private_key(text: &str, at: usize) -> Option<Hit> {
@@ -89,17 +91,34 @@ fn armour(text: &str) -> Armour {
 
 /// Whether the body of an armour holds a key, and not just a word about one.
 fn has_key(body: &str, is_ended: bool) -> bool {
-    let lines = body.as_bytes().split(|byte| !Body::Base64.has(*byte)).map(<[u8]>::len);
-    let in_lines: usize = lines.filter(|length| *length >= LEAST_LINE).sum();
-    // Between two mentions of a header there may be a long word; between a key's there is little else.
-    let has_line = in_lines > 0 && 4 * in_lines >= body.len();
-    has_line
-        || is_ended && {
-            let body = body.trim().trim_matches(['\\', 'n', 'r', '"', ',']);
-            body.len() >= LEAST_BODY
-                && body.lines().all(|line| line.trim().bytes().all(|byte| Body::Base64.has(byte)))
-                && !is_placeholder(body.as_bytes())
-        }
+    let words = || body.as_bytes().split(|byte| !Body::Base64.has(*byte));
+    let is_line = |word: &[u8]| word.len() >= LEAST_LINE && looks_encoded(word);
+    // It begins with a line of base64, or is mostly that: between two mentions of a header there may be one as well.
+    let begins_with_line = words().find(|word| word.len() > "n".len()).is_some_and(is_line);
+    let in_lines: usize = words().filter(|word| is_line(word)).map(<[u8]>::len).sum();
+    begins_with_line
+        || in_lines > 0 && 4 * in_lines >= body.len()
+        || is_ended && (is_short_key(body) || is_in_pieces(body))
+}
+
+/// More than half of base64's letters are capitals or digits; of a sentence's or a name's, fewer than a quarter.
+fn looks_encoded(word: &[u8]) -> bool {
+    let telling = word.iter().filter(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()).count();
+    4 * telling >= word.len() && !is_placeholder(word)
+}
+
+/// Nothing but base64, however little.
+fn is_short_key(body: &str) -> bool {
+    let body = body.trim().trim_matches(['\\', 'n', 'r', '"', ',']);
+    body.len() >= LEAST_BODY
+        && body.lines().all(|line| line.trim().bytes().all(|byte| Body::Base64.has(byte)))
+        && !is_placeholder(body.as_bytes())
+}
+
+/// Base64 in words shorter than a line.
+fn is_in_pieces(body: &str) -> bool {
+    let letters: Vec<u8> = body.bytes().filter(u8::is_ascii_alphanumeric).take(4 * LEAST_LETTERS).collect();
+    letters.len() >= LEAST_LETTERS && looks_encoded(&letters)
 }
 
 /// Whether a label (`RSA PRIVATE KEY`), with whatever for its spaces, is a secret's.
@@ -147,6 +166,21 @@ mod tests {
         assert_eq!(private_key(ssh2, 0), Some(Hit::new(0..ssh2.len(), KIND)));
         let short = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\nIIrY\n-----END EC PRIVATE KEY-----";
         assert_eq!(private_key(short, 0), Some(Hit::new(0..short.len(), KIND)));
+        let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+        let padded = format!("-----BEGIN PRIVATE KEY-----\n{line}\n{}", "and so on and on ".repeat(40));
+        assert!(private_key(&padded, 0).is_some());
+        let pieces = line
+            .repeat(2)
+            .as_bytes()
+            .chunks(9)
+            .map(|piece| String::from_utf8_lossy(piece).into_owned())
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(private_key(&format!("-----BEGIN PRIVATE KEY-----{pieces}-----END PRIVATE KEY-----"), 0).is_some());
+        let headers = format!(
+            "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,3F17F5316E2BAC89\n\n{line}\n"
+        );
+        assert!(private_key(&headers, 0).is_some());
         let putty = "PuTTY-User-Key-File-2: ssh-rsa\nPublic-Lines: 1\nAAAA\nPrivate-Lines: 1\nBBBB";
         assert_eq!(private_key(putty, 0), Some(Hit::new(0..putty.len(), KIND)));
     }
@@ -162,6 +196,8 @@ mod tests {
             "-----BEGIN RSA PRIVATE KEY-----\nMIIE...\n-----END RSA PRIVATE KEY-----",
             "-----BEGIN PRIVATE KEY-----\nthe base64 goes here, line by line\n-----END PRIVATE KEY-----",
             "-----BEGIN PRIVATE KEY-----\n// an uncharacteristically long word between the two,\n// and more of them that are short, as they are in comments\n-----END PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAAAAAA\n-----END PRIVATE KEY-----",
+            "a file of PEM begins with -----BEGIN PRIVATE KEY----- and ends, after however many lines of base64 of 64 characters (A-Z, a-z, 0-9, + and /) it took to write the whole structure, with -----END PRIVATE KEY-----",
             "-----BEGIN PRIVATE KEY-----\n<your key>\n-----END PRIVATE KEY-----",
         ] {
             assert_eq!(private_key(text, 0), None, "{text}");

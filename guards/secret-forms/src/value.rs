@@ -105,29 +105,46 @@ pub(crate) fn is_code(value: &str) -> bool {
     is_literal(value) || value.split(['.', ':']).all(|part| part.is_empty() || is_code_word(part, is_chain))
 }
 
-/// In an identifier digits end a word, and are few or among many letters; in a password they stand for letters.
+/// In an identifier digits end a word (`SHA256_INTERNAL`, `Poly1305`); in a password they stand for letters, and in a token
+/// anywhere.
 fn is_code_word(word: &str, is_in_chain: bool) -> bool {
     const FEW_DIGITS: usize = 3;
     const CHAIN_DIGITS: usize = 5;
-    const MANY_LETTERS: usize = 10;
     let bytes = word.as_bytes();
+    let next = |at: usize| bytes.get(at + 1);
     let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let letters = bytes.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
-    let ends: Vec<Option<u8>> = bytes
-        .iter()
-        .zip(bytes.iter().skip(1).map(|next| Some(*next)).chain([None]))
-        .filter(|(byte, next)| byte.is_ascii_digit() && !next.is_some_and(|next| next.is_ascii_digit()))
-        .map(|(_, next)| next)
-        .collect();
-    let has_ratio = 2 * letters >= 3 * digits;
-    let is_inside = ends.len() > 1 || ends.iter().all(Option::is_some);
+    let ends = |(at, byte): &(usize, &u8)| byte.is_ascii_digit() && !next(*at).is_some_and(u8::is_ascii_digit);
+    let groups = bytes.iter().enumerate().filter(ends).count();
+    let is_split = |(at, _): (usize, &u8)| next(at).is_some_and(u8::is_ascii_lowercase);
     !bytes.first().is_some_and(u8::is_ascii_digit)
         && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-        && !ends.iter().any(|next| next.is_some_and(|next| next.is_ascii_lowercase()))
-        && (digits <= FEW_DIGITS && ends.len() <= 1
-            || word.contains('_') && has_ratio
-            || letters >= MANY_LETTERS && has_ratio && is_inside
-            || is_in_chain && digits <= CHAIN_DIGITS && letters > 1)
+        && !bytes.iter().enumerate().filter(ends).any(is_split)
+        && (groups <= 1 && digits <= if is_in_chain { CHAIN_DIGITS } else { FEW_DIGITS }
+            || is_snake_case(word)
+            || is_camel_case(bytes, digits))
+}
+
+/// Words with underscores between them, each of letters with digits behind them, or with one among them (`D3DKMT_TOKEN_0`).
+fn is_snake_case(word: &str) -> bool {
+    const WORD_DIGITS: usize = 5;
+    let is_word = |part: &str| {
+        let digits = part.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        digits.len() <= WORD_DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit())
+            || part.bytes().filter(u8::is_ascii_digit).count() <= 1
+    };
+    let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
+    word.contains('_') && 2 * letters >= word.len() && word.split('_').all(is_word)
+}
+
+/// Words that begin with a capital and go on in small letters, with digits at the end of some that is not the last.
+fn is_camel_case(word: &[u8], digits: usize) -> bool {
+    const MANY_LETTERS: usize = 10;
+    let letters = word.len() - digits;
+    let begins_word =
+        |at: usize| !word[at].is_ascii_uppercase() || word.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+    let tail = word.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_inside = tail < digits;
+    letters >= MANY_LETTERS && 2 * letters >= 3 * digits && is_inside && (0..word.len()).all(begins_word)
 }
 
 /// A number as programs write it: in hexadecimal, or with its type behind it.
@@ -214,14 +231,25 @@ mod tests {
             "ed25519.Ed25519PrivateKey",
             "x25519_generate_private_key",
             "TLS13_CHACHA20_POLY1305_SHA256_INTERNAL",
+            "D3DKMT_PRESENTHISTORYTOKEN_0",
             "251658240i32",
             "0x0001f4a3",
         ] {
             assert!(is_code(value), "{value}");
         }
-        for value in
-            ["Sup3rSecret", "abcDEF123456", "hunter2!xyz", "Passw0rd1", "1password", "MyPassword2024", "a1b2_c3d4"]
-        {
+        for value in [
+            "Sup3rSecret",
+            "abcDEF123456",
+            "hunter2!xyz",
+            "Passw0rd1",
+            "1password",
+            "MyPassword2024",
+            "a1b2_c3d4",
+            "KX7QJ2MPLS9WTZ4A",
+            "A2YC4_A0BLG9K",
+            "X7K2.M9P4QR8",
+            "hK2PqR7XwV4NzT9LmB3",
+        ] {
             assert!(!is_code(value), "{value}");
         }
     }

@@ -86,7 +86,9 @@ pub(crate) fn bot_token(bytes: &[u8], colon: usize) -> Option<Hit> {
         bytes.get(..colon)?.iter().rev().take(DIGITS.end() + 1).take_while(|byte| byte.is_ascii_digit()).count();
     let length = body.iter().take(BODY_BYTES + 1).take_while(|byte| Body::Url.has(**byte)).count();
     let start = colon - digits;
-    let fits = DIGITS.contains(&digits) && length == BODY_BYTES && begins_word(bytes, start);
+    // In the address of the interface `bot` stands before it.
+    let begins = begins_word(bytes, start) || bytes.get(..start).is_some_and(|before| before.ends_with(b"/bot"));
+    let fits = DIGITS.contains(&digits) && length == BODY_BYTES && begins;
     fits.then(|| Hit::new(start..colon + 1 + length, "telegram-token"))
 }
 
@@ -140,6 +142,8 @@ mod tests {
         let token = format!("123456789:AA{}", "aB3-dE5_f".repeat(4).get(..33).unwrap());
         let text = format!("bot {token}");
         assert_eq!(bot_token(text.as_bytes(), 13), Some(Hit::new(4..text.len(), "telegram-token")));
+        let address = format!("https://api.telegram.org/bot{token}/getMe");
+        assert_eq!(bot_token(address.as_bytes(), 37), Some(Hit::new(28..28 + token.len(), "telegram-token")));
         assert_eq!(bot_token(text.replace("123456789", "12:30").as_bytes(), 9), None);
     }
 }
