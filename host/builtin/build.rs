@@ -29,6 +29,7 @@ const PURE: (&str, &[&str]) = (
         "tool-access",
         "rate",
         "secret-redactor",
+        "pii-redactor",
         "output-size",
         "injection-marker",
         "hello",

@@ -103,16 +103,10 @@ fn longest_blank(text: &str) -> usize {
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
         let blank = match c {
-            '\\' => match rest.clone().next() {
-                Some('n' | 'r' | 't' | 'f' | 'v') => {
-                    rest.next();
-                    2
-                }
-                // Any other escape is something, and its second character is not the first of another.
-                _ => {
-                    rest.next();
-                    0
-                }
+            // What an escape is of, its next character says.
+            '\\' => match rest.next() {
+                Some('n' | 'r' | 't' | 'f' | 'v') => 2,
+                _ => 0,
             },
             c if c.is_whitespace()
                 || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{2800}' | '\u{3164}') =>

@@ -39,7 +39,7 @@ macro_rules! builtin {
 }
 
 /// Kept in step with the list in `build.rs`; a component that it does not build does not compile here.
-static ALL: [Builtin; 17] = [
+static ALL: [Builtin; 18] = [
     builtin!(Guard, "forbidden_path", "guards/forbidden-path"),
     builtin!(Guard, "shell_command", "guards/shell-command"),
     builtin!(Guard, "path_allowlist", "guards/path-allowlist"),
@@ -51,6 +51,7 @@ static ALL: [Builtin; 17] = [
     builtin!(Guard, "prompt_injection", "guards/prompt-injection"),
     builtin!(Guard, "rate", "guards/rate"),
     builtin!(Hook, "secret_redactor", "guards/secret-redactor"),
+    builtin!(Hook, "pii_redactor", "guards/pii-redactor"),
     builtin!(Hook, "output_size", "guards/output-size"),
     builtin!(Hook, "injection_marker", "guards/injection-marker"),
     builtin!(ToolServer, "hello", "examples/hello"),
