@@ -43,13 +43,22 @@ pub(crate) fn may_begin(digits: &[u8]) -> bool {
     matches!(issuer(digits), Some((Card::Usual, lengths, _)) if digits.len() < *lengths.end())
 }
 
-/// Whether digits are grouped as they are printed on cards, or, where the card is a usual one, by a rule that only hides
+const SINGLE_OF_15: u64 = 0x0111_1111_1111_1111;
+const SINGLE_OF_16: u64 = 0x1111_1111_1111_1111;
+const PAIRS: u64 = 0x2222_2222;
+
+/// Whether the digits of cards are grouped like this, four bits a group: as they are printed, or by a rule that only hides
 /// them.
-pub(crate) fn is_grouped(card: Card, mut lengths: impl Iterator<Item = usize> + Clone) -> bool {
-    const PRINTED: [&[usize]; 8] =
-        [&[4, 4, 4, 4], &[4, 6, 5], &[4, 6, 4], &[4, 4, 4, 3], &[4, 4, 4, 2], &[4, 4, 4, 4, 3], &[8, 8], &[6, 13]];
-    PRINTED.iter().any(|printed| printed.iter().copied().eq(lengths.clone()))
-        || card == Card::Usual && (lengths.clone().all(|length| length == 1) || lengths.all(|length| length == 2))
+pub(crate) const fn is_form(form: u64) -> bool {
+    matches!(
+        form,
+        0x4444 | 0x465 | 0x464 | 0x4443 | 0x4442 | 0x4_4443 | 0x88 | 0x6d | SINGLE_OF_15 | SINGLE_OF_16 | PAIRS
+    )
+}
+
+/// Whether the digits of a card are grouped like this. Of a rare one, nobody hides them.
+pub(crate) fn is_grouped(card: Card, form: u64) -> bool {
+    is_form(form) && (card == Card::Usual || !matches!(form, SINGLE_OF_15 | SINGLE_OF_16 | PAIRS))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::card::{self, Card};
-use crate::kind::Kind;
+use crate::kind::{Kind, Kinds};
 use crate::letters;
 use crate::national::{self, Alone};
 use crate::runs::{self, Beside};
@@ -13,6 +13,10 @@ use crate::scan::Scan;
 const FEWEST: usize = 6;
 /// The most.
 const MOST: usize = 19;
+/// Those that are proven alone.
+const SWISS: u64 = 0x3442;
+const FRENCH: u64 = 0x122_2332;
+const CHINESE: u64 = 0x684;
 
 /// Finds the numbers of a text.
 pub(crate) fn find(scan: &mut Scan<'_>) {
@@ -26,12 +30,41 @@ pub(crate) fn find(scan: &mut Scan<'_>) {
     });
 }
 
+/// Whether numbers of states or cards are written in groups of so many digits, four bits each.
+const fn is_form(form: u64) -> bool {
+    matches!(
+        form,
+        0x324
+            | 0x1331
+            | 0x2331
+            | 0x133
+            | 0x233
+            | 0x3332
+            | 0x281
+            | 0x2_2232
+            | 0x65
+            | 0x63
+            | 0x67
+            | SWISS
+            | FRENCH
+            | CHINESE
+    ) || card::is_form(form)
+}
+
 /// Finds the longest number that begins with a group, and says with which it ends.
 fn longest(scan: &mut Scan<'_>, groups: &[Range<usize>], first: usize) -> Option<usize> {
     let bytes = scan.text.as_bytes();
+    let may_be_said = !scan.said().without(Kind::Phone).is_empty();
+    let before = runs::before(bytes, groups[first].start);
+    // A long row of single digits is a table.
+    let is_row = matches!(groups.get(first..first + 3), Some(three) if three.iter().all(|group| group.len() == 1));
+    let is_part = matches!(before, Beside::Part | Beside::Digit(b'.'));
+    if is_part || is_row && !may_be_said && matches!(before, Beside::Digit(_)) {
+        return None;
+    }
     let mut values = [0_u8; MOST];
-    let mut ends = [(0, 0); MOST];
-    let (mut digits, mut count) = (0, 0);
+    let mut ends = [(0, 0, 0); MOST];
+    let (mut digits, mut count, mut form) = (0, 0, 0_u64);
     for (index, group) in groups.iter().enumerate().skip(first) {
         if digits + group.len() > MOST {
             break;
@@ -40,19 +73,17 @@ fn longest(scan: &mut Scan<'_>, groups: &[Range<usize>], first: usize) -> Option
             *value = byte - b'0';
         }
         digits += group.len();
-        if digits >= FEWEST {
-            ends[count] = (index, digits);
+        form = form.checked_mul(16).map_or(u64::MAX, |form| form | u64::try_from(group.len()).unwrap_or_default());
+        if digits >= FEWEST && (may_be_said || index == first || is_form(form)) {
+            ends[count] = (index, digits, form);
             count += 1;
         }
     }
-    if count == 0 {
-        return None;
-    }
-    let before = runs::before(bytes, groups[first].start);
-    ends[..count].iter().rev().find_map(|(last, digits)| {
+    ends[..count].iter().rev().find_map(|(last, digits, form)| {
         let number = Number {
             place: groups[first].start..groups[*last].end,
             groups: &groups[first..=*last],
+            form: *form,
             digits: &values[..*digits],
             before,
         };
@@ -64,15 +95,14 @@ fn longest(scan: &mut Scan<'_>, groups: &[Range<usize>], first: usize) -> Option
 struct Number<'g> {
     place: Range<usize>,
     groups: &'g [Range<usize>],
+    /// How many digits each has, four bits each.
+    form: u64,
     digits: &'g [u8],
     before: Beside,
 }
 
 impl Number<'_> {
     fn find(&self, scan: &mut Scan<'_>) -> bool {
-        if self.before == Beside::Part || self.before == Beside::Digit(b'.') {
-            return false;
-        }
         if letters::after_digits(scan, &self.place, self.digits, self.before) {
             return true;
         }
@@ -91,7 +121,7 @@ impl Number<'_> {
         let is_usual = if self.groups.len() == 1 {
             card == Card::Usual
         } else {
-            self.is_of_one_kind(scan.text) && card::is_grouped(card, self.groups.iter().map(Range::len))
+            self.is_of_one_kind(scan.text) && card::is_grouped(card, self.form)
         };
         let is_apart = match self.separator(scan.text) {
             // The groups of a table, or of a longer number, have the same separator before or behind.
@@ -111,15 +141,18 @@ impl Number<'_> {
         let is_alone = |beside| !matches!(beside, Beside::Letter | Beside::Digit(b'-' | b'/' | b'_'));
         let is_alone = is_alone(self.before) && is_alone(after);
         let written = &scan.text[self.place.clone()];
-        let may_be_said = self.stands_apart(after) && scan.may_say();
+        let said = if self.stands_apart(after) { scan.said() } else { Kinds::NONE };
         for rule in national::rules(self.digits.len()) {
             let is_known = is_alone
                 && match rule.alone {
-                    Alone::Proven => self.groups.len() == 1 || self.is_of_one_kind(scan.text),
+                    Alone::Proven => {
+                        self.groups.len() == 1
+                            || matches!(self.form, SWISS | FRENCH | CHINESE) && self.is_of_one_kind(scan.text)
+                    }
                     Alone::Written(forms) => forms.iter().any(|form| national::is_written(written, form)),
                     Alone::Never => false,
                 };
-            let is_worth_it = (is_known || may_be_said) && scan.wants(rule.kind);
+            let is_worth_it = (is_known || said.has(rule.kind)) && scan.wants(rule.kind);
             if is_worth_it && (rule.check)(self.digits) && (is_known || scan.is_said(rule.kind, &self.place)) {
                 scan.found(self.place.clone(), rule.kind);
                 return true;

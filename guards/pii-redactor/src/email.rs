@@ -179,7 +179,10 @@ fn is_person(local: &str, domain: &str) -> bool {
     let (top, second) = (labels.next().unwrap_or_default(), labels.next().unwrap_or_default());
     let is_example = matches!(top, "example" | "test" | "invalid" | "localhost" | "local")
         || second == "example" && matches!(top, "com" | "org" | "net" | "edu");
-    let is_machine = domain.ends_with(".compute.amazonaws.com") || domain.ends_with(".iam.gserviceaccount.com");
+    // SSH names its algorithms after who came up with them.
+    let is_machine = matches!(domain.as_str(), "openssh.com" | "libssh.org")
+        || domain.ends_with(".compute.amazonaws.com")
+        || domain.ends_with(".iam.gserviceaccount.com");
     // `logo@2x.md` is a picture, and `this@User.name` is Kotlin.
     let first = domain.split('.').next().unwrap_or_default();
     let is_scale = first
@@ -304,6 +307,7 @@ mod tests {
             "foo@bar @decorator.call a@b a@.com @corp.com",
             "Message-ID: <CAJ123@mail.gmail.com>",
             "ubuntu@ec2-1-2-3-4.compute.amazonaws.com",
+            "kex: aes256-gcm@openssh.com, curve25519-sha256@libssh.org",
             "meet at noon. ship at port. look at this dot",
         ] {
             assert_eq!(found(text), Vec::<&str>::new(), "{text}");

@@ -124,6 +124,10 @@ impl Kinds {
         Self(self.0 | other.0)
     }
 
+    pub(crate) const fn without(self, kind: Kind) -> Self {
+        Self(self.0 & !(1 << kind as u8))
+    }
+
     pub(crate) const fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::bytes::{CAPITAL, DIGIT, SMALL, class, class_at, next_digit};
 use crate::checks::{is_date, mod_97, modulo, two, weighted};
 use crate::kind::Kind;
 use crate::national::{brazilian_company, resident, rut};
@@ -34,7 +35,8 @@ pub(crate) fn after_digits(scan: &mut Scan<'_>, place: &Range<usize>, digits: &[
         8 if is_behind_nothing && spanish(modulo(digits, 23)) == capital && digits.iter().any(|digit| *digit != 0) => {
             // A day with a letter behind it is the name of a backup or a release.
             let is_day = matches!(two(digits, 0), 19 | 20) && is_date(two(digits, 4), two(digits, 6));
-            (place.start, Kind::EsDni, letter.is_ascii_uppercase() && !is_day)
+            let is_grouped = scan.text[place.clone()].contains([' ', '-', '/', '_']);
+            (place.start, Kind::EsDni, letter.is_ascii_uppercase() && !is_day && !is_grouped)
         }
         9 if is_behind_nothing && is_finnish(scan.text, place, digits, capital) => {
             (place.start, Kind::FiPersonal, letter.is_ascii_uppercase())
@@ -109,30 +111,29 @@ fn is_finnish(text: &str, place: &Range<usize>, digits: &[u8], last: u8) -> bool
 
 /// Finds the numbers that begin with a letter, or have one within.
 pub(crate) fn find(scan: &mut Scan<'_>) {
+    const LETTER: u8 = SMALL | CAPITAL;
     let bytes = scan.text.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
-        if !bytes[at].is_ascii_alphanumeric() {
-            at += 1;
-            continue;
+    while let Some(digit) = next_digit(bytes, at) {
+        let mut start = digit;
+        while start > at && class(bytes[start - 1]) & LETTER != 0 {
+            start -= 1;
         }
-        let start = at;
-        let (mut has_letters, mut has_digits) = (false, false);
-        while let Some(byte) = bytes.get(at).filter(|byte| byte.is_ascii_alphanumeric()) {
-            let is_digit = byte.is_ascii_digit();
-            has_digits |= is_digit;
-            has_letters |= !is_digit;
-            at += 1;
-        }
-        if !has_digits {
-            continue;
+        let (mut end, mut has_letters) = (digit, start < digit);
+        loop {
+            let class = class_at(bytes, end);
+            if class & (LETTER | DIGIT) == 0 {
+                break;
+            }
+            has_letters |= class & LETTER != 0;
+            end += 1;
         }
         // An account number and a company's go on behind what ends the word.
-        let end = iban(scan, start).or_else(|| company(scan, start));
-        if end.is_none() && has_letters {
-            word(scan, start..at);
+        let longer = if start + 2 == digit { iban(scan, start) } else { None }.or_else(|| company(scan, start));
+        if longer.is_none() && has_letters {
+            word(scan, start..end);
         }
-        at = end.unwrap_or(at);
+        at = longer.unwrap_or(end);
     }
 }
 

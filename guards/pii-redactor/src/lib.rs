@@ -31,6 +31,7 @@
 //!
 //! An output that is larger than `max_bytes` is blocked, never passed unread.
 
+mod bytes;
 mod card;
 mod checks;
 mod digits;
@@ -72,7 +73,7 @@ struct Config {
     exceptions: Vec<String>,
     /// What happens to an output that holds personal data.
     action: Action,
-    /// An output larger than this is blocked.
+    /// An output larger than this is blocked. Much more would take more fuel than a hook has by default.
     max_bytes: usize,
 }
 
@@ -84,7 +85,7 @@ impl Default for Config {
             replace: false,
             exceptions: Vec::new(),
             action: Action::Redact,
-            max_bytes: 4 << 20,
+            max_bytes: 1 << 20,
         }
     }
 }

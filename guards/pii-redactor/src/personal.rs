@@ -2,6 +2,7 @@
 
 use json_scan::{Custom, Finder, Found, Hit, Joined, Patterns, Reading, lenient, numerals};
 
+use crate::bytes::{DIAL, DIGIT, HIDES, HIGH, SIGN, SPELT, class};
 use crate::kind::{Kind, Kinds};
 use crate::scan::Scan;
 use crate::{card, digits, email, letters, national, phone, words};
@@ -34,40 +35,36 @@ impl Personal {
         Ok(Self { patterns: Patterns::new(patterns, exceptions)?, kinds })
     }
 
+    /// What a text holds, in all its readings.
     fn find(&self, name: &str, text: &str) -> Vec<Hit> {
-        let mut hits = self.find_in(name, text);
-        if let Some(reading) = lenient(text) {
-            match numerals(&reading.text) {
-                Some(plain) => hits.extend(
-                    self.find_in(name, &plain.text)
-                        .into_iter()
-                        .map(|hit| from(&plain, hit))
-                        .map(|hit| from(&reading, hit)),
-                ),
-                None => hits.extend(self.find_in(name, &reading.text).into_iter().map(|hit| from(&reading, hit))),
-            }
-        } else if let Some(plain) = numerals(text) {
-            hits.extend(self.find_in(name, &plain.text).into_iter().map(|hit| from(&plain, hit)));
+        let outline = Outline::of(text);
+        let mut hits = self.find_in(name, text, &outline);
+        let read = if outline.has(HIDES) { lenient(text) } else { None };
+        let meant = read.as_ref().map_or(text, |reading| reading.text.as_str());
+        let plain = if outline.has(HIGH) { numerals(meant) } else { None };
+        if let Some(last) = plain.as_ref().or(read.as_ref()) {
+            let found = self.find_in(name, &last.text, &Outline::of(&last.text)).into_iter();
+            let origin = |hit: Hit| [&plain, &read].into_iter().flatten().fold(hit, |hit, reading| from(reading, hit));
+            hits.extend(found.map(origin));
         }
         hits
     }
 
     /// What one reading holds.
-    fn find_in(&self, name: &str, text: &str) -> Vec<Hit> {
+    fn find_in(&self, name: &str, text: &str, outline: &Outline) -> Vec<Hit> {
         let mut scan = Scan::new(name, text, self.kinds);
         if !self.kinds.is_empty() {
-            let outline = Outline::of(text);
             if outline.digits >= FEWEST_BETWEEN_LETTERS {
                 letters::find(&mut scan);
             }
             if outline.digits >= FEWEST_DIGITS {
                 digits::find(&mut scan);
-                phone::find(&mut scan);
+                phone::find(&mut scan, outline.has(DIAL));
             }
-            if outline.has_at {
+            if outline.has(SIGN) {
                 email::find(&mut scan);
             }
-            if outline.may_be_spelt {
+            if outline.is_spelt {
                 email::find_spelt(&mut scan);
             }
         }
@@ -137,31 +134,37 @@ fn from(reading: &Reading, hit: Hit) -> Hit {
 /// What is worth a closer look in a text, found in one pass over its bytes.
 #[derive(Default)]
 struct Outline {
-    /// How many there are, up to [`FEWEST_DIGITS`].
+    /// What any of its bytes is.
+    classes: u8,
     digits: usize,
-    has_at: bool,
-    /// A mark in brackets, or dots that are words.
-    may_be_spelt: bool,
+    /// Whether it has a mark in brackets, or a dot that is a word.
+    is_spelt: bool,
 }
 
 impl Outline {
     fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
         let mut outline = Self::default();
-        for (at, byte) in bytes.iter().enumerate() {
-            match byte {
-                b'0'..=b'9' => outline.digits += usize::from(outline.digits < FEWEST_DIGITS),
-                b'@' => outline.has_at = true,
-                b'[' | b'(' | b'{' => {
-                    let is_mark = matches!(bytes.get(at + 1..), Some([b'a' | b'A', b't' | b'T', ..]));
-                    outline.may_be_spelt |= is_mark;
-                }
-                b'd' => outline.may_be_spelt |= bytes[at..].starts_with(b"dot "),
-                _ => {}
+        let mut at = 0;
+        while at < bytes.len() {
+            let class = class(bytes[at]);
+            outline.classes |= class;
+            if class & (DIGIT | SPELT) != 0 {
+                outline.digits += usize::from(class & DIGIT != 0);
+                outline.is_spelt |= class & SPELT != 0 && is_spelt(&bytes[at..]);
             }
+            at += 1;
         }
         outline
     }
+
+    fn has(&self, class: u8) -> bool {
+        self.classes & class != 0
+    }
+}
+
+fn is_spelt(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'd', b'o', b't', b' ', ..] | [b'[' | b'(' | b'{', b'a' | b'A', b't' | b'T', ..])
 }
 
 impl Finder for Personal {

@@ -1,6 +1,7 @@
 //! Telephone numbers: international ones by their plus, a country's code and its lengths; others where something beside
 //! them says what they are.
 
+use crate::bytes::{DIAL, class};
 use crate::kind::Kind;
 use crate::scan::Scan;
 
@@ -13,20 +14,20 @@ const MAX_BETWEEN: usize = 3;
 /// How far behind its label a number begins, in bytes.
 const MAX_GAP: usize = 24;
 
-/// Finds the telephone numbers of a text.
-pub(crate) fn find(scan: &mut Scan<'_>) {
+/// Finds the telephone numbers of a text, also those that are known by their begin, if there may be any.
+pub(crate) fn find(scan: &mut Scan<'_>, may_be_known: bool) {
     if !scan.wants(Kind::Phone) {
         return;
     }
     let text = scan.text;
     let bytes = text.as_bytes();
-    let mut at = 0;
+    let mut at = if may_be_known { 0 } else { bytes.len() };
     while at < bytes.len() {
-        let end = match bytes[at] {
-            b'+' => international(scan, at),
-            b'(' => american(bytes, at),
-            _ => None,
-        };
+        if class(bytes[at]) & DIAL == 0 {
+            at += 1;
+            continue;
+        }
+        let end = if bytes[at] == b'+' { international(scan, at) } else { american(bytes, at) };
         if let Some(end) = end {
             scan.found(at..end, Kind::Phone);
         }
@@ -286,7 +287,7 @@ mod tests {
 
     fn found<'t>(name: &str, text: &'t str) -> Vec<&'t str> {
         let mut scan = Scan::new(name, text, Kinds::all());
-        find(&mut scan);
+        find(&mut scan, true);
         scan.hits.into_iter().map(|hit| &text[hit.range]).collect()
     }
 

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::bytes::{DIGIT, class_at, next_digit};
+
 /// How many groups are kept of a run that does not end, and how many of them the next part begins with.
 const MAX_GROUPS: usize = 512;
 const KEPT_GROUPS: usize = 20;
@@ -11,17 +13,12 @@ const KEPT_GROUPS: usize = 20;
 pub(crate) fn runs(bytes: &[u8], mut show: impl FnMut(&[Range<usize>])) {
     let mut groups: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
-    loop {
-        while bytes.get(at).is_some_and(|byte| !byte.is_ascii_digit()) {
-            at += 1;
-        }
-        if at >= bytes.len() {
-            return;
-        }
+    while let Some(begin) = next_digit(bytes, at) {
+        at = begin;
         groups.clear();
         loop {
             let start = at;
-            while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+            while class_at(bytes, at) & DIGIT != 0 {
                 at += 1;
             }
             groups.push(start..at);
@@ -72,6 +69,9 @@ pub(crate) fn before(bytes: &[u8], at: usize) -> Beside {
     let is_separator = matches!(byte, b' ' | b'-' | b'.' | b'/' | b'_');
     match at.checked_sub(2).map(|at| bytes[at]) {
         Some(digit) if is_separator && digit.is_ascii_digit() => Beside::Digit(byte),
+        Some(letter) if is_separator && letter.is_ascii_hexdigit() && is_hexadecimal(bytes[..at - 1].iter().rev()) => {
+            Beside::Digit(byte)
+        }
         // `.123` is a fraction, as in `-.123`.
         _ if byte == b'.' => Beside::Part,
         _ => Beside::Nothing,
@@ -89,10 +89,24 @@ pub(crate) fn after(bytes: &[u8], at: usize) -> Beside {
         let is_before_digits = rest.get(count).is_some_and(u8::is_ascii_digit);
         return if is_plain && !is_before_digits { Beside::Letter } else { Beside::Part };
     }
-    match (separator(bytes, at), byte) {
-        (Some(_), byte) => Beside::Digit(*byte),
-        _ => Beside::Nothing,
+    let is_separator = matches!(byte, b' ' | b'-' | b'.' | b'/' | b'_');
+    if separator(bytes, at).is_some() || is_separator && is_hexadecimal(rest[1..].iter()) {
+        return Beside::Digit(*byte);
     }
+    Beside::Nothing
+}
+
+/// Whether a word is a group of a dump or of a digest: hexadecimal digits, letters among them and numbers.
+fn is_hexadecimal<'b>(bytes: impl Iterator<Item = &'b u8>) -> bool {
+    let (mut has_digit, mut has_letter) = (false, false);
+    for byte in bytes.take(MOST_LETTERS).take_while(|byte| byte.is_ascii_alphanumeric()) {
+        if !byte.is_ascii_hexdigit() {
+            return false;
+        }
+        has_digit |= byte.is_ascii_digit();
+        has_letter |= !byte.is_ascii_digit();
+    }
+    has_digit && has_letter
 }
 
 /// How many letters are looked at.
@@ -138,5 +152,7 @@ mod tests {
         assert_eq!(sides("-.41", "41").0, Beside::Part);
         assert_eq!(sides("41-2", "41").1, Beside::Digit(b'-'));
         assert_eq!(sides("41. A", "41").1, Beside::Nothing);
+        assert_eq!(sides("542F 41 5a", "41"), (Beside::Digit(b' '), Beside::Digit(b' ')));
+        assert_eq!(sides("cafe 41 x5", "41"), (Beside::Nothing, Beside::Nothing));
     }
 }

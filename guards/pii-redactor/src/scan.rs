@@ -47,14 +47,15 @@ impl<'t> Scan<'t> {
         self.labels.get_or_init(|| Labels::of(self.text))
     }
 
-    /// Whether the key or any word says something at all.
-    pub(crate) fn may_say(&self) -> bool {
-        !self.labels().is_empty() || !self.of_name().is_empty()
+    /// What the key or any word of the text says.
+    pub(crate) fn said(&self) -> Kinds {
+        self.labels().kinds().and(self.of_name())
     }
 
     /// Whether the key, or the words beside a place, say that it is of this kind.
     pub(crate) fn is_said(&self, kind: Kind, place: &Range<usize>) -> bool {
-        self.of_name().has(kind) || self.labels().around(self.text, place.start, place.end).has(kind)
+        self.of_name().has(kind)
+            || self.labels().kinds().has(kind) && self.labels().around(self.text, place.start, place.end).has(kind)
     }
 
     /// Whether the text is a patch, in which a plus at a line's begin is no part of the line.

@@ -230,6 +230,7 @@ fn what_is_no_personal_data_is_left_alone() {
         json!(
             "integrity sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="
         ),
+        json!("542E 542F 5430 5431 5432 5433\n25419 793D 4126 79BF 5740 5741 5742 5743 574A"),
         json!("0000000 4123 5678 9012 3456 7890 1234 5678 9012"),
         json!("-rw-r--r-- 1 root root 4111111 Nov 30 10:15 backup-20241130B.tar.gz 20241130A"),
         json!("git@github.com:org/repo.git user@example.com noreply@corp.com npm i @types/node@20.11.5"),
@@ -245,8 +246,8 @@ fn what_is_no_personal_data_is_left_alone() {
 
 #[test]
 fn what_cannot_be_read_is_blocked() {
-    let large = json!("x".repeat((4 << 20) + 1));
-    assert!(matches!(ask(&large), HookVerdict::Block(why) if why.contains("4194304")));
+    let large = json!("x".repeat((1 << 20) + 1));
+    assert!(matches!(ask(&large), HookVerdict::Block(why) if why.contains("1048576")));
     with_config(&json!({ "max_bytes": 10 }), || assert!(matches!(ask(&json!("0123456789")), HookVerdict::Block(_))));
     assert!(inspect(&call("s", "t").build(), "{").is_err());
     assert!(inspect(&call("s", "t").build(), &"[".repeat(10_000)).is_err());

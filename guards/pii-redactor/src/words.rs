@@ -1,5 +1,6 @@
 //! Words beside a number that say what it is.
 
+use crate::bytes::{CAPITAL, HIGH, SMALL, class, class_at};
 use crate::kind::{Kind, Kinds};
 use crate::vocabulary::{ALONE, CARD, PHONE, Says, TOGETHER, only};
 
@@ -12,9 +13,17 @@ const MAX_WORD_BYTES: usize = 31;
 /// How far back the line of a table begins, and how long its head is, in bytes.
 const MAX_LINE_BYTES: usize = 4 << 10;
 
+/// What a word is made of.
+const LETTER: u8 = SMALL | CAPITAL | HIGH;
+
 /// The words of a text that say something.
 #[derive(Debug, Default)]
-pub(crate) struct Labels(Vec<Label>);
+pub(crate) struct Labels {
+    words: Vec<Label>,
+    head: Option<Head>,
+    /// What any of them says.
+    kinds: Kinds,
+}
 
 #[derive(Debug)]
 struct Label {
@@ -26,55 +35,57 @@ struct Label {
 impl Labels {
     pub(crate) fn of(text: &str) -> Self {
         let mut labels = Vec::new();
-        words(text, |start, end, says| labels.push(Label { start, end, says }));
-        Self(labels)
+        let mut kinds = Kinds::NONE;
+        words(text, |start, end, says| {
+            if let Says::Kinds(more) = says {
+                kinds = kinds.and(more);
+            }
+            labels.push(Label { start, end, says });
+        });
+        let head = if labels.is_empty() { None } else { Head::of(text.as_bytes(), &labels) };
+        Self { words: labels, head, kinds }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// What any word of the text says.
+    pub(crate) fn kinds(&self) -> Kinds {
+        self.kinds
     }
 
     /// What the words around a place say of it.
     pub(crate) fn around(&self, text: &str, start: usize, end: usize) -> Kinds {
-        if self.is_empty() {
+        if self.kinds.is_empty() {
             return Kinds::NONE;
         }
-        let column = Column::of(text, start);
-        let head = column.as_ref().map_or(0, |column| column.head.len());
-        let next = self.0.partition_point(|label| label.end <= start);
-        let before =
-            self.0[..next].iter().rev().take_while(|label| label.end > head && start - label.end <= BEFORE_BYTES);
-        let mut kinds = Kinds::NONE;
-        for label in before {
+        // What stands in a table is spoken of by the head of its own column alone, and by the words of its line.
+        let column = self.head.as_ref().and_then(|head| Some((head.end, head.says(text.as_bytes(), start)?)));
+        let (head, mut kinds) = column.unwrap_or_default();
+        let next = self.words.partition_point(|label| label.end <= start);
+        let before = self.words[..next].iter().rev();
+        for label in before.take_while(|label| label.end > head && start - label.end <= BEFORE_BYTES) {
             match label.says {
                 Says::Kinds(more) => kinds = kinds.and(more),
                 Says::Other => break,
             }
         }
-        let after = self.0[next..].iter().find(|label| label.start >= end);
+        let after = self.words[next..].iter().find(|label| label.start >= end);
         if let Some(Label { start: at, says: Says::Kinds(more), .. }) = after
             && text.get(end..*at).is_some_and(is_close)
         {
             kinds = kinds.and(*more);
         }
-        let Some(column) = column else { return kinds };
-        let of_head = self.0.iter().take_while(|label| label.end <= head);
-        of_head.filter(|label| column.is_at(label.start)).fold(kinds, |kinds, label| match label.says {
-            Says::Kinds(more) => kinds.and(more),
-            Says::Other => kinds,
-        })
+        kinds
     }
 
     /// Where the last word begins that says something of what stands after it, at a place near the end.
     pub(crate) fn last_before(&self, start: usize) -> Option<usize> {
-        let label = self.0.iter().rev().find(|label| label.end <= start && start - label.end <= BEFORE_BYTES)?;
+        let label = self.words.iter().rev().find(|label| label.end <= start && start - label.end <= BEFORE_BYTES)?;
         matches!(label.says, Says::Kinds(_)).then_some(label.start)
     }
 
     /// Where telephone numbers may begin: behind a word for one and what stands between.
     pub(crate) fn phones(&self) -> impl Iterator<Item = usize> {
         let is_phone = |label: &&Label| matches!(label.says, Says::Kinds(kinds) if kinds.has(Kind::Phone));
-        self.0.iter().filter(is_phone).map(|label| label.end)
+        self.words.iter().filter(is_phone).map(|label| label.end)
     }
 }
 
@@ -82,34 +93,47 @@ fn is_close(between: &str) -> bool {
     between.len() <= AFTER_BYTES && !between.contains(['\n', ',', ';', '\t', '|'])
 }
 
-/// The column of a table in which a place stands.
-struct Column<'t> {
-    head: &'t str,
+/// The head of a table, if words in it say something.
+#[derive(Debug)]
+struct Head {
+    end: usize,
     delimiter: u8,
-    number: usize,
+    columns: usize,
+    /// What is said of a column, by its number.
+    says: Vec<(usize, Kinds)>,
 }
 
-impl<'t> Column<'t> {
-    /// None where the first line has no delimiters, or the place's own line not as many.
-    fn of(text: &'t str, start: usize) -> Option<Self> {
-        let bytes = text.as_bytes();
+impl Head {
+    fn of(bytes: &[u8], labels: &[Label]) -> Option<Self> {
         let first = &bytes[..bytes.len().min(MAX_LINE_BYTES)];
-        let head = first.iter().position(|byte| *byte == b'\n').filter(|end| *end < start)?;
-        let delimiter = *[b'\t', b';', b',', b'|'].iter().find(|byte| first[..head].contains(byte))?;
-        let from = start.saturating_sub(MAX_LINE_BYTES);
-        let line = from + bytes[from..start].iter().rposition(|byte| *byte == b'\n')? + 1;
-        let rest = &bytes[start..bytes.len().min(start + MAX_LINE_BYTES)];
-        let end = start + rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
-        let count = |part: &[u8]| part.split(|byte| *byte == delimiter).count();
-        let is_row = count(&bytes[line..end]) == count(&first[..head]);
-        is_row.then(|| Self { head: &text[..head], delimiter, number: count(&bytes[line..start]) })
+        let end = first.iter().position(|byte| *byte == b'\n')?;
+        let line = &first[..end];
+        let delimiter = *[b'\t', b';', b',', b'|'].iter().find(|byte| line.contains(byte))?;
+        let inside = labels.iter().take_while(|label| label.end <= end);
+        let says = inside.filter_map(|label| match label.says {
+            Says::Kinds(kinds) => Some((columns(&line[..label.start], delimiter), kinds)),
+            Says::Other => None,
+        });
+        let says: Vec<_> = says.collect();
+        (!says.is_empty()).then(|| Self { end, delimiter, columns: columns(line, delimiter), says })
     }
 
-    /// Whether a place of the head is in the same column.
-    fn is_at(&self, place: usize) -> bool {
-        let before = self.head.as_bytes().get(..place).unwrap_or_default();
-        before.split(|byte| *byte == self.delimiter).count() == self.number
+    /// What the head says of a place; nothing where its line has other columns.
+    fn says(&self, bytes: &[u8], start: usize) -> Option<Kinds> {
+        let from = start.saturating_sub(MAX_LINE_BYTES).max(self.end);
+        let line = from + bytes.get(from..start)?.iter().rposition(|byte| *byte == b'\n')? + 1;
+        let rest = &bytes[start..bytes.len().min(start + MAX_LINE_BYTES)];
+        let end = start + rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        let column = columns(&bytes[line..start], self.delimiter);
+        let of_column = self.says.iter().filter(|(number, _)| *number == column);
+        let is_row = columns(&bytes[line..end], self.delimiter) == self.columns;
+        is_row.then(|| of_column.fold(Kinds::NONE, |kinds, (_, more)| kinds.and(*more)))
     }
+}
+
+/// How many columns begin in a part of a line.
+fn columns(part: &[u8], delimiter: u8) -> usize {
+    part.split(|byte| *byte == delimiter).count()
 }
 
 /// What a key says of its value.
@@ -136,16 +160,20 @@ fn words(text: &str, mut show: impl FnMut(usize, usize, Says)) {
     let mut before: Option<(Word, usize, usize)> = None;
     let mut at = 0;
     while at < bytes.len() {
-        if !is_letter(bytes[at]) {
+        if class(bytes[at]) & LETTER == 0 {
             at += 1;
             continue;
         }
         let start = at;
-        at += 1;
-        while at < bytes.len() && is_letter(bytes[at]) && !begins_another(bytes, at) {
+        loop {
             at += 1;
+            let class = class_at(bytes, at);
+            if class & LETTER == 0 || class & CAPITAL != 0 && begins_another(bytes, at) {
+                break;
+            }
         }
-        let known = Some(&bytes[start..at]).filter(|word| may_say(word)).and_then(Word::of);
+        let mark = mark(&bytes[start..at]);
+        let known = if mark == NOTHING { None } else { Word::of(&bytes[start..at]) };
         let Some(word) = known else {
             before = None;
             if !bytes[start].is_ascii() {
@@ -155,21 +183,16 @@ fn words(text: &str, mut show: impl FnMut(usize, usize, Says)) {
         };
         let pair = before.as_ref().filter(|(_, _, end)| start - end <= 2);
         let said = pair.and_then(|(first, from, _)| Some((*from, together(first.text(), word.text())?)));
-        if let Some((from, says)) = said.or_else(|| Some((start, alone(word.text())?))) {
+        if let Some((from, says)) = said.or_else(|| Some((start, alone(word.text(), mark)?))) {
             show(from, at, says);
         }
         before = Some((word, start, at));
     }
 }
 
-const fn is_letter(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte >= 0x80
-}
-
-/// Whether a new word begins in the middle of letters, as in `cardNumber` and `SSNField`.
+/// Whether a capital begins a new word in the middle of letters, as in `cardNumber` and `SSNField`.
 fn begins_another(bytes: &[u8], at: usize) -> bool {
-    bytes[at].is_ascii_uppercase()
-        && (bytes[at - 1].is_ascii_lowercase() || bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase))
+    class(bytes[at - 1]) & SMALL != 0 || class_at(bytes, at + 1) & SMALL != 0
 }
 
 /// A word in small letters.
@@ -192,28 +215,37 @@ impl Word {
     }
 }
 
-/// The hashes of the words that say anything. Most words of a text are none of them, and have none of these.
-static HASHES: [u64; 64] = {
-    let mut hashes = [0; 64];
+/// By a word's hash, what it may say: most words of a text say nothing.
+static MARKS: [u8; 4096] = {
+    let mut marks = [NOTHING; 4096];
     let mut at = 0;
-    while at < ALONE.len() {
-        note(&mut hashes, ALONE[at].0);
+    while at < TOGETHER.len() {
+        note(&mut marks, TOGETHER[at].0, WITH_ANOTHER);
+        note(&mut marks, TOGETHER[at].1, WITH_ANOTHER);
         at += 1;
     }
     at = 0;
-    while at < TOGETHER.len() {
-        note(&mut hashes, TOGETHER[at].0);
-        note(&mut hashes, TOGETHER[at].1);
+    while at < ALONE.len() {
+        #[expect(clippy::cast_possible_truncation, reason = "there are some dozens")]
+        note(&mut marks, ALONE[at].0, at as u8);
         at += 1;
     }
-    hashes
+    marks
 };
 
-const fn note(hashes: &mut [u64; 64], words: &[&str]) {
+/// No word that says anything has the hash.
+const NOTHING: u8 = 255;
+/// Words of several lines in the table have it.
+const SEVERAL: u8 = 254;
+/// Only words have it that say something with another one.
+const WITH_ANOTHER: u8 = 253;
+
+const fn note(marks: &mut [u8; 4096], words: &[&str], mark: u8) {
     let mut at = 0;
     while at < words.len() {
         let hash = hash(words[at].as_bytes());
-        hashes[hash / 64] |= 1 << (hash % 64);
+        let is_free = marks[hash] == NOTHING || marks[hash] == WITH_ANOTHER || marks[hash] == mark;
+        marks[hash] = if is_free { mark } else { SEVERAL };
         at += 1;
     }
 }
@@ -230,14 +262,20 @@ const fn hash(word: &[u8]) -> usize {
         % 4096
 }
 
-/// Whether a word may say anything.
-fn may_say(word: &[u8]) -> bool {
-    let hash = if word.is_empty() { 0 } else { hash(word) };
-    HASHES.get(hash / 64).is_some_and(|hashes| hashes >> (hash % 64) & 1 != 0)
+/// What a word may say by itself, as [`MARKS`] has it.
+fn mark(word: &[u8]) -> u8 {
+    if word.is_empty() { NOTHING } else { MARKS.get(hash(word)).copied().unwrap_or(NOTHING) }
 }
 
-fn alone(word: &[u8]) -> Option<Says> {
-    ALONE.iter().find(|(words, _)| words.iter().any(|known| known.as_bytes() == word)).map(|(_, says)| *says)
+/// What a word says by itself, whose mark is known.
+fn alone(word: &[u8], mark: u8) -> Option<Says> {
+    let lines = match mark {
+        NOTHING | WITH_ANOTHER => return None,
+        SEVERAL => ALONE,
+        line => ALONE.get(usize::from(line)..=usize::from(line))?,
+    };
+    let is_one = |words: &[&str]| words.iter().any(|known| known.as_bytes() == word);
+    lines.iter().find(|(words, _)| is_one(words)).map(|(_, says)| *says)
 }
 
 fn together(first: &[u8], second: &[u8]) -> Option<Says> {
