@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-/// Cuts every string that would be longer than `max` bytes of JSON, keys included, and says how many there were.
+/// Cuts every string that would be longer than `max` bytes of JSON, keys included, and says how many there were. What is
+/// binary stays whole: half of an image is none.
 pub(crate) fn strings(value: &mut Value, max: usize) -> u32 {
     match value {
         Value::String(text) => match shortened(text, max) {
@@ -14,7 +15,10 @@ pub(crate) fn strings(value: &mut Value, max: usize) -> u32 {
         },
         Value::Array(items) => items.iter_mut().map(|item| strings(item, max)).fold(0, u32::saturating_add),
         Value::Object(map) => {
-            let inside = map.values_mut().map(|value| strings(value, max)).fold(0, u32::saturating_add);
+            let is_content = map.get("mimeType").is_some_and(Value::is_string);
+            let is_binary = |key: &str| is_content && matches!(key, "data" | "blob");
+            let texts = map.iter_mut().filter(|(key, value)| !(is_binary(key) && value.is_string()));
+            let inside = texts.map(|(_, value)| strings(value, max)).fold(0, u32::saturating_add);
             inside.saturating_add(keys(map, max))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,

@@ -4,7 +4,7 @@
 //! Five measures have a limit each: the bytes of the whole, of its longest string, how many values it has, how deep they lie,
 //! and the longest stretch of white space, behind which the rest of a text goes unseen. What is beyond one is blocked, with
 //! the measure in the reason. Under `action: cut`, strings that are too long lose their end and say how much; what is still
-//! too large is blocked. An output that was cut keeps its shape.
+//! too large is blocked, and so is binary content, of which a part is nothing. An output that was cut keeps its shape.
 //!
 //! Bytes are those of the output's JSON, so that an escape counts as it is written.
 //!

@@ -71,6 +71,18 @@ fn strings_are_cut_where_a_character_ends() {
 }
 
 #[test]
+fn what_is_binary_is_not_cut() {
+    let config = json!({ "action": "cut", "max_string_bytes": 64 });
+    let block = |key: &str| json!({ "content": [{ "type": "image", "mimeType": "image/png", key: "A".repeat(100) }] });
+    for key in ["data", "blob"] {
+        assert!(blocked(&config, &block(key)).contains("a string of 100 bytes"));
+    }
+    for output in [block("text"), json!({ "data": "A".repeat(100) })] {
+        assert!(matches!(ask(&config, &output), HookVerdict::Redact(_)), "{output}");
+    }
+}
+
+#[test]
 fn what_cannot_be_cut_is_blocked() {
     let cut = |more: &str, limit: usize| json!({ "action": "cut", more: limit });
     assert!(blocked(&cut("max_values", 3), &json!([1, 2, 3])).contains("values"));
