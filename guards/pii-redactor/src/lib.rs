@@ -29,7 +29,8 @@
 //! digits without a separator, as lists of ids are, or over lines; an address whose first string ends before its at sign; a
 //! key's word that speaks of a number spread over its values.
 //!
-//! An output that is larger than `max_bytes` is blocked, never passed unread.
+//! An output that is larger than `max_bytes` is blocked, never passed unread. So is one that is so full of data that to take
+//! it out needs more fuel than the hook has: some tens of thousands of numbers and addresses.
 
 mod bytes;
 mod card;
