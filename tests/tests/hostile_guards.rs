@@ -94,7 +94,7 @@ async fn one_whose_reason_would_write_somewhere_else() {
         ("abc\u{202e}cba\u{2066}", "abc cba "),
         ("al\u{200b}low\u{feff}", "al low "),
     ] {
-        let bytes: String = reason.bytes().map(|byte| format!("\\{byte:02x}")).collect();
+        let bytes = reason.bytes().fold(String::new(), |bytes, byte| bytes + &format!("\\{byte:02x}"));
         let record = denied_because(&format!("(data (i32.const 8192) \"{bytes}\")"), "", reason.len()).await;
         assert_eq!(record["evidence"][0]["details"], shown, "{reason:?}");
     }

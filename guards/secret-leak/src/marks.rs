@@ -15,7 +15,7 @@ pub(crate) fn mark(verdict: Verdict, places: impl Iterator<Item = String>) -> Ve
     let outermost: Vec<&String> = places.iter().filter(|at| !is_below_any(at, &places)).collect();
     let are_taken = outermost.len() <= MAX_MARKS && outermost.iter().all(|at| at.len() <= MAX_POINTER_BYTES);
     if are_taken {
-        outermost.into_iter().fold(verdict, |verdict, at| verdict.with_secret_argument(at))
+        outermost.into_iter().fold(verdict, Verdict::with_secret_argument)
     } else {
         verdict.with_secret_argument("")
     }
