@@ -10,6 +10,12 @@ use crate::names::{Path, is_label};
 /// How long a joined text grows, in bytes. No token is longer, nor the largest private key in use.
 const MAX_BYTES: usize = 32 << 10;
 
+/// How many beginnings are followed at once at one path. Where there are more the oldest is given up, and counts as found:
+/// what is not read is not let through.
+const MAX_OPEN: usize = 32;
+/// What is given up is called this.
+const UNREAD: &str = "unread";
+
 /// Something that is spread over strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Join {
@@ -71,6 +77,13 @@ impl<'f, F: Finder> Joins<'f, F> {
                 let open = Open { text: tail.to_owned(), parts: vec![part], so_far: None };
                 chain.push(open.clone());
                 before.push(open);
+            }
+        }
+        for opens in [&mut chain, &mut before] {
+            let too_many = opens.len().saturating_sub(MAX_OPEN);
+            for mut open in opens.drain(..too_many) {
+                open.so_far = Some(Hit::new(0..open.text.len(), UNREAD));
+                self.settle(&open);
             }
         }
         self.before = before;
@@ -163,6 +176,14 @@ mod tests {
         assert_eq!(parts(&[("t", "ba"), ("k", "text"), ("t", "dge"), ("k", "text")]), [vec![(0, 0..2), (2, 0..3)]]);
         assert_eq!(parts(&[("t", "ba"), ("t", "dge")]).len(), 1, "it is found once");
         assert_eq!(parts(&[("t", "<"), ("type", "text"), ("t", "a>")]), [vec![(0, 0..1), (2, 0..2)]]);
+    }
+
+    #[test]
+    fn what_is_given_up_counts_as_found() {
+        let many = [("t", "<")].repeat(MAX_OPEN);
+        assert!(joins(&many).iter().all(|join| join.kind == "tag"));
+        let more = [("t", "<")].repeat(MAX_OPEN + 2);
+        assert!(joins(&more).iter().any(|join| join.kind == UNREAD));
     }
 
     #[test]

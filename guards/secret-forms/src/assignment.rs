@@ -3,7 +3,7 @@
 
 use json_scan::Hit;
 
-use crate::value::{self, is_code, looks_secret};
+use crate::value::{self, is_code, is_elided, looks_secret};
 
 /// Names, without their separators, that tell of a secret.
 const TELLING: &[&str] = &[
@@ -87,6 +87,8 @@ const HARMLESS_ENDS: &[&str] = &[
     "prefix",
     "suffix",
     "header",
+    "headers",
+    "clientid",
     "label",
     "hint",
     "placeholder",
@@ -139,7 +141,7 @@ pub(crate) fn find(text: &str) -> Vec<Hit> {
 
 /// The value of a JSON string that stands under `name`, if that tells and the value looks random.
 pub(crate) fn named(name: &str, text: &str) -> Option<Hit> {
-    if name.is_empty() || !is_telling(name) {
+    if name.is_empty() || text.len() < value::MIN_BYTES || !is_telling(name) {
         return None;
     }
     let start = text.len() - text.trim_start().len();
@@ -151,7 +153,7 @@ pub(crate) fn named(name: &str, text: &str) -> Option<Hit> {
 
 /// Whether a number that stands under `name` is a secret.
 pub(crate) fn named_digits(name: &str, number: &str) -> bool {
-    is_telling(name) && value::are_secret_digits(number) && {
+    value::are_secret_digits(number) && is_telling(name) && {
         let plain = plain(name);
         TELLING_OF_DIGITS.iter().any(|word| plain.contains(word))
     }
@@ -204,18 +206,42 @@ fn assignment(text: &str, separator: usize, name_end: usize) -> Option<Hit> {
     let gap = bytes[separator..].iter().take(MAX_GAP_BYTES).take_while(|byte| b"=:> \t\"'\\".contains(byte)).count();
     let start = separator + gap;
     let start = start + scheme_length(text, start);
-    let is_value = |byte: &&u8| byte.is_ascii_graphic() && !b"\"'`,;()[]{}<>\\&|".contains(byte);
-    let length = bytes[start..].iter().take(value::MAX_BYTES).take_while(is_value).count();
+    let quote = bytes.get(start - 1).copied().filter(|byte| matches!(byte, b'"' | b'\'' | b'\\'));
+    let is_variable = is_variable(text, separator, name_end, start);
+    let room = value::MAX_BYTES.min(bytes.len() - start);
+    let length = value_length(&bytes[start..start + room], quote, is_variable);
     // What is longer is judged by its beginning, and found to its end.
     let value = text.get(start..start + length)?;
-    let is_quoted = matches!(bytes.get(start - 1), Some(b'"' | b'\'' | b'\\'));
-    let is_called = matches!(bytes.get(start + length), Some(b'(' | b'['));
-    let is_plain_code = !is_quoted && !is_variable(text, separator, name_end, start) && (is_called || is_code(value));
-    let is_secret = !is_plain_code && looks_secret(value) && !is_badge(text, name_end, value);
-    is_secret.then(|| {
-        let end = start + bytes[start..].iter().take_while(is_value).count();
-        Hit::new(start..end, KIND)
-    })
+    let is_called = || matches!(bytes.get(start + length), Some(b'(' | b'['));
+    let is_plain_code = || quote.is_none() && !is_variable && (is_called() || is_code(value));
+    let is_told = || is_badge(text, name_end, value) || text[start + length..].starts_with('…') && is_elided(value);
+    let is_secret = looks_secret(value) && !is_plain_code() && !is_told() && !is_of_an_arn(text, separator, name_end);
+    is_secret.then(|| Hit::new(start..start + value_length(&bytes[start..], quote, is_variable), KIND))
+}
+
+/// How long a value is: to its closing quote, or else to what ends one where it has none.
+fn value_length(bytes: &[u8], quote: Option<u8>, is_variable: bool) -> usize {
+    let ends = |(at, byte): (usize, &u8)| {
+        let next = bytes.get(at + 1);
+        match (quote, byte) {
+            (_, byte) if !byte.is_ascii_graphic() => true,
+            (_, b'"' | b'\'' | b'`') => quote.is_none_or(|quote| quote == *byte || quote == b'\\'),
+            (Some(_), b'\\') => next.is_none_or(|next| matches!(next, b'"' | b'\'' | b'\\' | b'n' | b'r')),
+            (Some(_), _) => false,
+            // A shell ends a word with it; in a file of variables it is a letter like any other.
+            (None, b'&') if is_variable => next.is_none_or(|next| *next == b'&' || !next.is_ascii_graphic()),
+            (None, byte) => b",;()[]{}<>\\&|".contains(byte),
+        }
+    };
+    bytes.iter().enumerate().position(|(at, byte)| ends((at, byte))).unwrap_or(bytes.len())
+}
+
+/// `arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbC12f`, the name of a secret.
+fn is_of_an_arn(text: &str, separator: usize, name_end: usize) -> bool {
+    let Some(before) = text.get(..name_end).filter(|_| name_end == separator) else { return false };
+    let is_service = |before: &str| before.rsplit(':').take(3).nth(2).is_some_and(|word| word.ends_with("arn"));
+    before.ends_with(":secretsmanager") && is_service(before)
+        || before.strip_suffix(":secret").is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit()))
 }
 
 /// `DB_PASSWORD=…`, as a shell and an environment file have it: what follows is a value and no code.
@@ -313,9 +339,27 @@ mod tests {
             "hashicorp_token: 'abcDEF123456'",
             "'secret' => 'hunter2!xyz'",
             "token: KX7QJ2MPLS9WTZ4A",
+            "password: 'p&ss;w0rd(1)'",
+            "DB_PASSWORD=p&ss_w0rd1",
             "https://evil.example/pixel.svg?token=hK2PqR7XwV4NzT9LmB3",
         ] {
             assert_eq!(find(text).len(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_found_to_its_end() {
+        let value = |text: &str| find(text).first().map(|hit| text[hit.range.clone()].to_owned());
+        for (text, wanted) in [
+            ("password: 'Tr0ub4dor&3' # x", "Tr0ub4dor&3"),
+            ("password = \"a,b;c(1)$x\"; next", "a,b;c(1)$x"),
+            ("{\\\"pwd\\\": \\\"hunter2!,xyz\\\"}", "hunter2!,xyz"),
+            ("DB_PASSWORD=Tr0ub4dor&3\nX=1", "Tr0ub4dor&3"),
+            ("DB_PASSWORD=Tr0ub4dor&& run", "Tr0ub4dor"),
+            ("https://x/?password=Tr0ub4dor&page=3", "Tr0ub4dor"),
+            ("f(password=Tr0ub4dor3, x)", "Tr0ub4dor3"),
+        ] {
+            assert_eq!(value(text).as_deref(), Some(wanted), "{text}");
         }
     }
 
@@ -334,6 +378,9 @@ mod tests {
             "![coverage](https://codecov.io/gh/a/b/graph/badge.svg?token=A2YC4A0BLG)",
             "TOKEN_PRIVILEGES_ATTRIBUTES = 2147483648u32",
             "password=$DB_PASSWORD1",
+            "Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIi...",
+            "GITHUB_TOKEN=ghp_aB3dE5…",
+            "arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbC12f",
             "api_key=<your-key-1>",
             "secret: my-secret-v2",
             "token: 550e8400-e29b-41d4-a716-446655440000",

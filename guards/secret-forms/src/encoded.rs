@@ -18,7 +18,7 @@ pub(crate) const fn is_run(byte: u8) -> bool {
 /// of another (`/files/aGVsbG8…`).
 pub(crate) fn readings(text: &str) -> Vec<(Range<usize>, String)> {
     let bytes = text.as_bytes();
-    let mut readings = pairs(text);
+    let mut readings = Vec::new();
     let mut block = Block::default();
     let mut at = 0;
     let mut is_line_start = false;
@@ -226,11 +226,15 @@ fn sextet(byte: u8) -> u32 {
 }
 
 /// Pairs of hexadecimal digits with one space, colon or hyphen between them, as dumps show them.
-fn pairs(text: &str) -> Vec<(Range<usize>, String)> {
+pub(crate) fn pairs(text: &str) -> Vec<(Range<usize>, String)> {
     let bytes = text.as_bytes();
     let mut readings = Vec::new();
     let mut at = 0;
-    while at < bytes.len() {
+    while let Some(byte) = bytes.get(at) {
+        if !byte.is_ascii_hexdigit() || !matches!(bytes.get(at + 2), Some(b' ' | b':' | b'-')) {
+            at += 1;
+            continue;
+        }
         let (decoded, length) = pairs_at(bytes, at);
         if decoded.len() >= MIN_PAIRS {
             let valid = std::str::from_utf8(&decoded).map_or_else(|error| error.valid_up_to(), str::len);
@@ -273,7 +277,7 @@ mod tests {
     const TEXT: &str = "hello world, this is text ~?~ and more";
 
     fn texts(text: &str) -> Vec<String> {
-        readings(text).into_iter().map(|(_, decoded)| decoded).collect()
+        pairs(text).into_iter().chain(readings(text)).map(|(_, decoded)| decoded).collect()
     }
 
     #[test]
@@ -323,7 +327,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read(text in ".{0,200}") {
-            for (range, decoded) in readings(&text) {
+            for (range, decoded) in pairs(&text).into_iter().chain(readings(&text)) {
                 prop_assert!(text.get(range).is_some_and(|run| run.len() >= decoded.len()));
             }
         }

@@ -10,11 +10,12 @@ pub(crate) fn find(text: &str) -> Vec<Hit> {
     let bytes = text.as_bytes();
     let mut hits = Vec::new();
     let mut at = 0;
+    let mut web_tokens = web::Tokens::default();
     while let Some(byte) = bytes.get(at) {
         let hit = match byte {
             b':' => web::password_in_address(bytes, at).or_else(|| web::bot_token(bytes, at)),
             _ if starts_here(bytes, at) => {
-                key::private_key(text, at).or_else(|| web::json_web_token(bytes, at)).or_else(|| token(bytes, at))
+                key::private_key(text, at).or_else(|| web_tokens.at(bytes, at)).or_else(|| token(bytes, at))
             }
             _ => None,
         };

@@ -62,7 +62,6 @@ impl Armour {
 }
 
 fn armour(text: &str) -> Armour {
-    const END: &str = "END";
     let (begin, dashes) = if text.starts_with(PEM) { ("-----BEGIN ", "-----") } else { ("---- BEGIN ", "----") };
     let Some(label_and_body) = text.strip_prefix(begin) else { return Armour::None };
     let head = &label_and_body[..label_and_body.floor_char_boundary(LABEL_BYTES + dashes.len())];
@@ -74,19 +73,30 @@ fn armour(text: &str) -> Armour {
         return Armour::None;
     }
     let start = begin.len() + label_length + dashes.len();
-    let body = text.get(start..).unwrap_or_default();
+    let rest = text.get(start..).unwrap_or_default();
+    // Another armour ends this one.
+    let body = rest.find(begin).and_then(|next| rest.get(..next)).unwrap_or(rest);
     let inside = body.bytes().take_while(|byte| is_body(*byte)).count();
-    let end = body.match_indices(dashes).find_map(|(end, _)| {
-        let line = body.get(end + dashes.len()..)?.trim_start().strip_prefix(END)?;
-        let after = body.len() - line.len();
-        Some((end, line.find(dashes).map(|length| after + length + dashes.len())))
-    });
+    let end = end_line(body, dashes);
     let (length, has_key, goes_on) = match end {
         Some((end, Some(length))) => (start + length, has_key(&body[..end], true), false),
-        Some((end, None)) => (text.len(), has_key(&body[..end], true), true),
-        None => (start + inside, has_key(&body[..inside], false), inside == body.len()),
+        Some((end, None)) => (start + body.len(), has_key(&body[..end], true), body.len() == rest.len()),
+        None => (start + inside, has_key(&body[..inside], false), inside == rest.len()),
     };
     Armour::Body { length, has_key, goes_on }
+}
+
+/// Where the end line begins, and where it ends if it does.
+fn end_line(body: &str, dashes: &str) -> Option<(usize, Option<usize>)> {
+    const END: &str = "END";
+    for (end, _) in body.match_indices(dashes) {
+        let line = body.get(end + dashes.len()..)?.trim_start();
+        if let Some(label) = line.strip_prefix(END) {
+            let after = body.len() - label.len();
+            return Some((end, label.find(dashes).map(|length| after + length + dashes.len())));
+        }
+    }
+    None
 }
 
 /// Whether the body of an armour holds a key, and not just a word about one.

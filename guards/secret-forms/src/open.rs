@@ -72,7 +72,8 @@ fn web_token(bytes: &[u8]) -> Joined {
     if !bytes.starts_with(JSON_WEB_TOKEN.as_bytes()) {
         return Joined::Nothing;
     }
-    let reaches_the_end = web::run_length(bytes) == bytes.len();
+    let length = web::run_length(bytes);
+    let reaches_the_end = length == bytes.len() && web::header_may_go_on(bytes);
     match web::token_length(bytes) {
         Some(length) if !reaches_the_end || last_part(bytes, length) >= SIGNATURE_BYTES => {
             Joined::Whole(Hit::new(0..length, web::JWT))
@@ -125,6 +126,9 @@ mod tests {
             assert_eq!(joined(&token[..length]), Joined::Open, "{}", &token[..length]);
         }
         assert_eq!(joined(token), Joined::Whole(Hit::new(0..token.len(), web::JWT)));
+        for cursors in ["eyJwYWdlIjoxfQeyJwYWdlIjoyfQ", "eyJwYWdlIjoxfQabc", "eyJ____________"] {
+            assert_eq!(joined(cursors), Joined::Nothing, "{cursors}");
+        }
     }
 
     #[test]

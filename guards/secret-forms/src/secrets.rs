@@ -67,11 +67,11 @@ impl Secrets {
             let found = self.find_in(&reading.text, Outline::of(&reading.text), depth).into_iter();
             hits.extend(found.map(|hit| Hit { range: reading.origin(&hit.range), ..hit }));
         }
-        if outline.has(Look::Encoded) {
-            for (range, decoded) in encoded::readings(text) {
-                let found = self.find_in(&decoded, Outline::of(&decoded), depth);
-                hits.extend(found.into_iter().next().map(|hit| Hit { range, ..hit }));
-            }
+        let runs = if outline.has(Look::Encoded) { encoded::readings(text) } else { Vec::new() };
+        let pairs = if outline.has(Look::Pairs) { encoded::pairs(text) } else { Vec::new() };
+        for (range, decoded) in pairs.into_iter().chain(runs) {
+            let found = self.find_in(&decoded, Outline::of(&decoded), depth);
+            hits.extend(found.into_iter().next().map(|hit| Hit { range, ..hit }));
         }
         hits
     }

@@ -193,24 +193,65 @@ const INDEX: [[u128; 256]; INDEXED_BYTES] = {
 };
 static INDEXED: [[u128; 256]; INDEXED_BYTES] = INDEX;
 
+/// Which bytes come second where one comes first, a bit each: most words are told by that from every secret.
+static SECOND: [[u64; 4]; 256] = {
+    let mut second = [[0; 4]; 256];
+    let mut prefix = 0;
+    while prefix < FORMS.len() + OTHERS.len() {
+        let text = prefix_at(prefix).as_bytes();
+        second[text[0] as usize][text[1] as usize / 64] |= 1 << (text[1] % 64);
+        prefix += 1;
+    }
+    second
+};
+
 /// Which prefixes a text may begin with, or may become one of, judged by its first bytes.
 fn prefixes(text: &[u8]) -> u128 {
     text.iter().zip(&INDEXED).fold(u128::MAX, |set, (byte, index)| set & index[usize::from(*byte)])
 }
 
-/// Whether a byte may begin a secret, where none before it is a letter or a digit.
-pub(crate) const fn may_begin(byte: u8) -> bool {
-    INDEX[0][byte as usize] != 0
+const BEGINNINGS: [bool; 256] = {
+    let mut beginnings = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        beginnings[byte] = INDEX[0][byte] != 0;
+        byte += 1;
+    }
+    beginnings
+};
+static BEGINS: [bool; 256] = BEGINNINGS;
+
+/// Whether a byte may begin a secret, where none before it is a letter or a digit; for other tables.
+pub(crate) const fn is_beginning(byte: u8) -> bool {
+    BEGINNINGS[byte as usize]
+}
+
+/// The same, looked up.
+pub(crate) fn may_begin(byte: u8) -> bool {
+    BEGINS[usize::from(byte)]
 }
 
 /// Whether a text may begin as a secret does.
 pub(crate) fn may_be_one(text: &[u8]) -> bool {
-    text.len() >= INDEXED_BYTES && prefixes(text) != 0
+    let [first, second, _, ..] = text else { return false };
+    let fits = SECOND[usize::from(*first)][usize::from(*second / 64)] >> (second % 64) & 1 == 1;
+    fits && prefixes(text) != 0
 }
 
 /// Whether a text begins as a secret does.
 pub(crate) fn begins(text: &[u8]) -> bool {
     may_be_one(text) && bits(prefixes(text)).any(|prefix| text.starts_with(prefix_at(prefix).as_bytes()))
+}
+
+/// Whether a text may begin with a secret: after a prefix there is as much as a token has, or the prefix is not all there is
+/// to say. `secret_path` has a prefix and is no token.
+pub(crate) fn may_hold(text: &[u8]) -> bool {
+    let is_long = |form: &Form| {
+        let body = text.get(form.prefix.len()..).unwrap_or_default();
+        body.get(..form.least).is_some_and(|body| body.iter().all(|byte| form.body.has(*byte)))
+    };
+    let holds = |prefix| text.starts_with(prefix_at(prefix).as_bytes()) && FORMS.get(prefix).is_none_or(is_long);
+    may_be_one(text) && bits(prefixes(text)).any(holds)
 }
 
 /// Whether a text begins as a secret does, or is the beginning of such a beginning.

@@ -1,18 +1,22 @@
 //! Whether a value looks like a secret, and not like a word, a reference or a placeholder.
 
-/// The shortest value that is taken for a secret, and the longest, in bytes.
+use crate::table;
+
+/// The shortest value that is taken for a secret, and the longest that is judged as a whole, in bytes.
 pub(crate) const MIN_BYTES: usize = 8;
-pub(crate) const MAX_BYTES: usize = 2048;
+pub(crate) const MAX_BYTES: usize = 512;
 /// How much a value's characters must vary, in bits each.
 const MIN_ENTROPY_BITS: f64 = 2.75;
 
 /// What a value that is none begins with: a reference, a template, a path.
-const BEGINNINGS: &[&str] = &["$", "<", "{", "%", "*", "/", ".", "arn:", "!ref", "!sub"];
+const BEGINNINGS: &[&str] =
+    &["$", "<", "{", "[", "(", "%", "*", "/", ".", "arn:", "!ref", "!sub", "projects/", "roles/"];
 /// What stands in a value that is a placeholder, a digest or an address.
 const PARTS: &[&str] = &[
     "example",
     "your",
     "xxxx",
+    "****",
     "placeholder",
     "changeme",
     "change-me",
@@ -30,7 +34,12 @@ const PARTS: &[&str] = &[
     "sha384-",
     "sha512-",
     "sha256:",
+    "hmac-sha",
 ];
+
+/// What somebody writes who needs any value, with digits behind it (`password123`).
+const NOBODYS: &[&str] =
+    &["password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "mypassword", "mysecret", "mytoken"];
 
 /// Whether a value is more than a word, a reference or a placeholder.
 pub(crate) fn looks_secret(value: &str) -> bool {
@@ -55,7 +64,24 @@ pub(crate) fn are_secret_digits(number: &str) -> bool {
 /// Whether a value says itself that it is none.
 fn is_told(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
-    BEGINNINGS.iter().any(|beginning| lower.starts_with(beginning)) || PARTS.iter().any(|part| lower.contains(part))
+    BEGINNINGS.iter().any(|beginning| lower.starts_with(beginning))
+        || PARTS.iter().any(|part| lower.contains(part))
+        || value.strip_suffix("...").is_some_and(is_elided)
+        || NOBODYS.contains(&lower.trim_end_matches(|c: char| c.is_ascii_digit()))
+        || is_subscript(value)
+}
+
+/// `Shards[-1].ShardId`, `list[V1Reference]`, `f(x1)`: a part of something, or what is made of it.
+fn is_subscript(value: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '[' | ']' | '(' | ')');
+    let balances = |open: char, close: char| value.matches(open).count() == value.matches(close).count();
+    value.contains(['[', '(']) && value.chars().all(is_part) && balances('[', ']') && balances('(', ')')
+}
+
+/// Whether what stands before dots, as documentation has it (`ghp_aB3dE5...`), is the beginning of a token: a whole one is
+/// found by its form.
+pub(crate) fn is_elided(beginning: &str) -> bool {
+    table::begins(beginning.as_bytes())
 }
 
 /// Whether a value names something: a UUID, a time, a version, words joined by separators.
@@ -102,7 +128,18 @@ fn is_identifier(value: &str) -> bool {
 pub(crate) fn is_code(value: &str) -> bool {
     let value = value.trim_end_matches(['?', '!', '.']);
     let is_chain = value.contains(['.', ':']);
-    is_literal(value) || value.split(['.', ':']).all(|part| part.is_empty() || is_code_word(part, is_chain))
+    // Where names are joined, or no digit is, what else stands between them is no letter of a password.
+    let is_expression = value.contains('.') || !value.contains(|c: char| c.is_ascii_digit());
+    let is_between = |c: char| matches!(c, '.' | ':') || is_expression && matches!(c, '=' | '?');
+    let is_word = |part: &str| {
+        let part = part.trim_start_matches(['$', '-']);
+        part.is_empty() || is_small_number(part) || is_code_word(part, is_chain)
+    };
+    is_literal(value) || value.split(is_between).all(is_word)
+}
+
+fn is_small_number(word: &str) -> bool {
+    word.len() <= 2 && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// In an identifier digits end a word (`SHA256_INTERNAL`, `Poly1305`); in a password they stand for letters, and in a token
@@ -133,7 +170,8 @@ fn is_snake_case(word: &str) -> bool {
             || part.bytes().filter(u8::is_ascii_digit).count() <= 1
     };
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
-    word.contains('_') && 2 * letters >= word.len() && word.split('_').all(is_word)
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    word.contains('_') && letters >= digits && word.split('_').all(is_word)
 }
 
 /// Words that begin with a capital and go on in small letters, with digits at the end of some that is not the last.
@@ -160,7 +198,7 @@ fn is_literal(value: &str) -> bool {
 }
 
 /// How surprising a character of `value` is, given the others.
-#[expect(clippy::cast_precision_loss, reason = "a value has at most 2048 characters")]
+#[expect(clippy::cast_precision_loss, reason = "a value has at most 512 characters")]
 fn entropy_bits(value: &str) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in value.bytes() {
@@ -188,6 +226,9 @@ mod tests {
             "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLf1Y",
             "q8F~aB3dE5gH7jK9",
             "Summer2024",
+            "hunter2!xyz...",
+            "token-9f8a7b6c",
+            "a,b;c(1)$x",
         ] {
             assert!(looks_secret(value), "{value}");
         }
@@ -212,6 +253,13 @@ mod tests {
             "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
             "1.22.333.4444",
             "aaaaaaa1",
+            "password123",
+            "Token1234",
+            "StreamDescription.Shards[-1].ShardId",
+            "list[V1LocalObjectReference]",
+            "projects/PROJECT_1/locations/KMS/keyRings/RING",
+            "****1a2b3c4d",
+            "sk-proj-aB3dE5fG7...",
             "two words1",
         ] {
             assert!(!looks_secret(value), "{value}");
@@ -232,6 +280,9 @@ mod tests {
             "x25519_generate_private_key",
             "TLS13_CHACHA20_POLY1305_SHA256_INTERNAL",
             "D3DKMT_PRESENTHISTORYTOKEN_0",
+            "f.onMatch=f.token",
+            "r1?r.index:-1",
+            "bool=False",
             "251658240i32",
             "0x0001f4a3",
         ] {

@@ -6,12 +6,33 @@ use crate::encoded;
 use crate::forms::{begins_word, is_placeholder};
 use crate::table::{Body, JSON_WEB_TOKEN};
 
-/// The longest token that is looked at, in bytes.
+/// The longest part of a token that is looked at, in bytes.
 const MAX_TOKEN_BYTES: usize = 16 << 10;
 
-/// Three parts of base64 (signed) or five (encrypted), of which the first holds a JSON object with the algorithm.
-pub(crate) fn json_web_token(bytes: &[u8], at: usize) -> Option<Hit> {
-    token_length(bytes.get(at..)?).map(|length| Hit::new(at..at + length, JWT))
+/// Looks for web tokens in a text, from left to right: three parts of base64 (signed) or five (encrypted), of which the
+/// first holds a JSON object with the algorithm.
+#[derive(Default)]
+pub(crate) struct Tokens {
+    /// Where the part ends that was read last: what was read over once is not read over again.
+    part_end: usize,
+}
+
+impl Tokens {
+    /// The token that begins here.
+    pub(crate) fn at(&mut self, bytes: &[u8], at: usize) -> Option<Hit> {
+        let rest = bytes.get(at..)?;
+        if !rest.starts_with(JSON_WEB_TOKEN.as_bytes()) {
+            return None;
+        }
+        if at >= self.part_end {
+            self.part_end = at + rest.iter().take_while(|byte| Body::Url.has(**byte)).count();
+        }
+        let has_dot = bytes.get(self.part_end) == Some(&b'.') && self.part_end - at < MAX_TOKEN_BYTES;
+        if !has_dot {
+            return None;
+        }
+        token_length(rest).map(|length| Hit::new(at..at + length, JWT))
+    }
 }
 
 pub(crate) const JWT: &str = "jwt";
@@ -22,20 +43,52 @@ pub(crate) fn token_length(text: &[u8]) -> Option<usize> {
     if !text.starts_with(JSON_WEB_TOKEN.as_bytes()) {
         return None;
     }
-    let length = run_length(text);
-    let mut parts = text.get(..length)?.split(|byte| *byte == b'.');
-    let (header, payload, signature) = (parts.next()?, parts.next()?, parts.next()?);
-    let is_header = header.len() > LEAST_BYTES && has_algorithm(header);
-    let three = header.len() + 1 + payload.len() + 1 + signature.len();
-    match (parts.next(), parts.next()) {
-        (Some(text), Some(tag)) if is_header && !text.is_empty() && !tag.is_empty() => {
-            Some(three + 1 + text.len() + 1 + tag.len())
-        }
-        _ if payload.len() > LEAST_BYTES && (is_header || payload.starts_with(JSON_WEB_TOKEN.as_bytes())) => {
-            Some(three)
-        }
-        _ => None,
+    // Part by part, so that little is read of what is none.
+    let mut end = part_length(text);
+    let header = text.get(..end)?;
+    let payload = next_part(text, &mut end)?;
+    let is_known = payload.starts_with(JSON_WEB_TOKEN.as_bytes());
+    let is_header = header.len() > LEAST_BYTES && (is_known || has_algorithm(header));
+    next_part(text, &mut end)?;
+    let three = end;
+    match (next_part(text, &mut end), next_part(text, &mut end)) {
+        (Some(text), Some(tag)) if is_header && !text.is_empty() && !tag.is_empty() => Some(end),
+        _ => (payload.len() > LEAST_BYTES && (is_header || is_known)).then_some(three),
     }
+}
+
+/// The part after the dot that stands at `end`, which moves behind it.
+fn next_part<'t>(text: &'t [u8], end: &mut usize) -> Option<&'t [u8]> {
+    let part = text.get(*end..)?.strip_prefix(b".")?;
+    let part = part.get(..part_length(part))?;
+    *end += 1 + part.len();
+    Some(part)
+}
+
+/// How many bytes of base64 a text begins with, as far as a token's part may reach.
+pub(crate) fn part_length(text: &[u8]) -> usize {
+    text.iter().take(MAX_TOKEN_BYTES).take_while(|byte| Body::Url.has(**byte)).count()
+}
+
+/// Whether a text without a dot may be the beginning of a token's header: an object that is not closed before its end. A
+/// list of cursors (`eyJwYWdlIjoxfQ`) is no token in pieces.
+pub(crate) fn header_may_go_on(text: &[u8]) -> bool {
+    const MOST_BYTES: usize = 8 << 10;
+    if text.contains(&b'.') {
+        return true;
+    }
+    let (header, read) = encoded::base64(text.get(..text.len().min(MOST_BYTES)).unwrap_or_default());
+    let mut depth = 0_usize;
+    let closes = header.bytes().position(|byte| {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    });
+    // Up to two bytes of what is not yet decoded.
+    read == text.len() && header.len() + 2 >= text.len() / 4 * 3 && closes.is_none_or(|at| at + 1 == header.len())
 }
 
 /// How many bytes a token's characters go on for.
@@ -97,6 +150,10 @@ mod tests {
     use super::*;
 
     const HEADER: &str = "eyJhbGciOiJIUzI1NiJ9";
+
+    fn json_web_token(bytes: &[u8], at: usize) -> Option<Hit> {
+        Tokens::default().at(bytes, at)
+    }
 
     #[test]
     fn a_web_token_is_signed_or_encrypted() {

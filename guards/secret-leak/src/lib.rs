@@ -7,6 +7,9 @@
 //! What looks like a secret, and what does not, is said in the crate `secret-forms`. The access keys of Amazon's
 //! documentation (`AKIAIOSFODNN7EXAMPLE`) are let through.
 //!
+//! What is not read is denied: arguments larger than `max_bytes`, and (as `unread`) more beginnings of secrets at once than
+//! are followed over the borders of strings.
+//!
 //! Where a tool has to be given a secret, the policy says so under `expected`: there it is allowed, and still kept out of
 //! the receipt.
 //!

@@ -7,8 +7,9 @@
 //! What looks like a secret, and what does not, is said in the crate `secret-forms`; the keys of Amazon's documentation are
 //! taken for secrets here, as losing one costs nothing.
 //!
-//! An output that is larger than `max_bytes` is blocked, never passed unread. One that is refused costs nothing but the
-//! work: the tool has run.
+//! An output that is larger than `max_bytes` is blocked, never passed unread, and where more secrets may have begun at once
+//! than are followed over the borders of strings, the rest is taken out as `unread`. One that is refused costs nothing but
+//! the work: the tool has run.
 //!
 //! What it does not find: a secret without a known form and without a telling name; one that is encrypted, compressed, or
 //! encoded more than three times; an assignment (`password=…`) and a policy's own pattern whose value is spread over several
