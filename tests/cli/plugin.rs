@@ -12,14 +12,20 @@ fn builtin(place: &Place, command: &str, name: &str, fixtures: &str, more: &[&st
     place.run(&args)
 }
 
+/// How many cases a file of fixtures has.
+fn cases(fixtures: &str) -> usize {
+    std::fs::read_to_string(repository(fixtures)).unwrap().matches("\n  - name: ").count()
+}
+
 #[test]
 fn the_reference_components_pass_their_fixtures() {
     let place = Place::new();
-    for (name, fixtures, cases) in [
-        ("forbidden_path", "guards/forbidden-path/fixtures.yaml", 5),
-        ("secret_redactor", "guards/secret-redactor/fixtures.yaml", 2),
-        ("hello", "examples/hello/fixtures.yaml", 3),
+    for (name, fixtures) in [
+        ("forbidden_path", "guards/forbidden-path/fixtures.yaml"),
+        ("secret_redactor", "guards/secret-redactor/fixtures.yaml"),
+        ("hello", "examples/hello/fixtures.yaml"),
     ] {
+        let cases = cases(fixtures);
         let done = builtin(&place, "test", name, fixtures, &[]);
         assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{done:?}");
         assert!(done.stdout.ends_with(&format!("\n{cases} passed, 0 failed\n")), "{done:?}");
@@ -128,8 +134,8 @@ fn a_bench_says_what_a_component_costs() {
     assert_eq!(done.code, 0, "{done:?}");
     assert!(done.field("load").contains(" cold, "), "{done:?}");
     let table: Vec<_> = done.stdout.lines().skip_while(|line| !line.starts_with("P50")).collect();
-    assert_eq!(table.len(), 6, "{done:?}");
-    assert!(table[5].contains("no_such_key"), "{done:?}");
+    assert_eq!(table.len(), 1 + cases(fixtures), "{done:?}");
+    assert!(table.iter().any(|row| row.contains("no_such_key")), "{done:?}");
     assert!(
         table[2].contains("keeps the system's passwords") && table[2].contains("deny: path /etc/shadow"),
         "{done:?}"

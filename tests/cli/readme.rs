@@ -78,10 +78,8 @@ fn words(line: &str) -> Vec<String> {
 
 /// A reader of the README's fixtures stands in the repository; everything else is made by the commands themselves.
 fn in_repository(word: &str) -> String {
-    match word.strip_prefix("guards/") {
-        Some(_) => repository(word).display().to_string(),
-        None => word.to_owned(),
-    }
+    let is_there = word.starts_with("guards/") || word.starts_with("examples/hello/");
+    if is_there { repository(word).display().to_string() } else { word.to_owned() }
 }
 
 /// What `npm install` would fetch is there already.

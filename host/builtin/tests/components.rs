@@ -85,11 +85,16 @@ fn no_path_of_this_machine_is_in_a_component() {
     }
 }
 
-/// A guard is instantiated for every call, and the binary carries them all.
+/// A guard is instantiated for every call, and the binary carries them all. Those that read commands have bash's grammar in them;
+/// one has that of SQL in its dialects.
 #[test]
 fn components_are_small() {
     for builtin in all() {
-        let most = 512 << 10;
+        let most = match builtin.name {
+            "sql_statement" => 3_328 << 10,
+            "egress" | "forbidden_path" | "patch_integrity" | "path_allowlist" | "shell_command" => 1_280 << 10,
+            _ => 512 << 10,
+        };
         assert!(builtin.bytes.len() < most, "{} has {} bytes", builtin.name, builtin.bytes.len());
     }
 }
