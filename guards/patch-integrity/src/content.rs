@@ -3,16 +3,21 @@
 use json_scan::Patterns;
 use unseen_characters::{Unseen, classify, hidden_tags, longest_variation_run, misleading_direction};
 
+use crate::name::{self, is_modules_file};
+
 /// How many selectors of variants may stand in a row: more of them carry bytes.
 const MAX_VARIATIONS: usize = 3;
 
-/// What is wrong with an added line of the file of this name.
-pub(crate) fn fault(patterns: &Patterns, name: &str, line: &str) -> Option<String> {
-    let unseen = if line.is_ascii() { None } else { hidden(line) };
-    let fixed = unseen.or_else(|| submodule(name, line));
-    fixed.map(str::to_owned).or_else(|| {
-        let hit = patterns.find(line).into_iter().next()?;
-        Some(format!("adds what the policy's pattern {} matches", hit.kind))
+/// What is wrong with one of the lines that are added to the file of this name.
+pub(crate) fn fault(patterns: &Patterns, name: &str, lines: &[&str]) -> Option<String> {
+    let is_modules_file = is_modules_file(name);
+    lines.iter().find_map(|line| {
+        let unseen = if line.is_ascii() { None } else { hidden(line) };
+        let fixed = unseen.or_else(|| if is_modules_file { submodule(line) } else { None });
+        fixed.map(str::to_owned).or_else(|| {
+            let hit = patterns.find(line).into_iter().next()?;
+            Some(format!("adds what the policy's pattern {} matches", hit.kind))
+        })
     })
 }
 
@@ -38,17 +43,23 @@ fn hidden(line: &str) -> Option<&'static str> {
 }
 
 /// Settings of submodules that run commands, or are taken for options of them.
-fn submodule(name: &str, line: &str) -> Option<&'static str> {
-    if !name.rsplit('/').next().is_some_and(|last| last.eq_ignore_ascii_case(".gitmodules")) {
-        return None;
-    }
-    let (key, value) = line.split_once('=')?;
-    let (key, value) = (key.trim().to_ascii_lowercase(), value.trim().trim_matches('"'));
-    let is_bad = match key.as_str() {
-        "url" => value.starts_with(['-', '!']) || value.to_ascii_lowercase().starts_with("ext::"),
-        "path" => value.starts_with('-') || crate::name::fault(value).is_some(),
-        "update" => value.starts_with('!'),
-        _ => false,
+fn submodule(line: &str) -> Option<&'static str> {
+    let climbs = |name: &str| name.split(['/', '\\']).any(|step| step == "..");
+    let is_bad = match line.split_once('=') {
+        None => line.trim_start().strip_prefix('[').is_some_and(climbs),
+        Some((key, value)) => {
+            let (key, value) = (key.trim().to_ascii_lowercase(), value.trim().trim_matches('"'));
+            match key.as_str() {
+                // A line break in an address is another host's credentials.
+                "url" => {
+                    let value = value.to_ascii_lowercase();
+                    value.starts_with(['-', '!']) || value.starts_with("ext::") || value.contains("%0a")
+                }
+                "path" => value.starts_with('-') || name::fault(value).is_some(),
+                "update" => value.starts_with('!'),
+                _ => false,
+            }
+        }
     };
     is_bad.then_some("adds a submodule whose settings run a command or leave the tree")
 }

@@ -1,6 +1,7 @@
 //! Where a text begins to be a patch.
 
-use crate::lines::Lines;
+use crate::envelope;
+use crate::lines::{Lines, unindented};
 
 /// The text, where its first line with anything on it begins a patch.
 pub(crate) fn at_once(text: &str) -> Option<&str> {
@@ -8,42 +9,48 @@ pub(crate) fn at_once(text: &str) -> Option<&str> {
     begins(&Lines::new(text)).then_some(text)
 }
 
-/// The text from where a patch begins in it.
-pub(crate) fn within(text: &str) -> Option<&str> {
-    let mut lines = Lines::new(text);
-    let mut at = 0;
-    loop {
-        let line = lines.peek()?;
-        if begins(&lines) {
-            return text.get(at..);
-        }
-        lines.take();
-        at += line.len() + 1;
-    }
+/// The text, as whoever was handed it as a patch reads it.
+pub(crate) fn handed(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}')
 }
 
 /// Whether a patch begins with these lines.
 fn begins(lines: &Lines<'_>) -> bool {
-    let mut lines = lines.clone();
-    let first = lines.take().unwrap_or_default();
-    let second = || lines.peek().unwrap_or_default();
+    let first = lines.peek().unwrap_or_default();
+    // No text is read further that begins as no patch does.
+    if !first.starts_with(['d', '*', '-', 'I', '@', 'F', 'c', '#', 'O', '<']) {
+        return false;
+    }
+    let second = lines.second().unwrap_or_default();
+    let (own, _) = unindented(second);
     first.starts_with("diff --git ")
         || first.trim_end() == "*** Begin Patch"
-        || is_mail(first)
-        || (first.starts_with("--- ") && second().starts_with("+++ "))
-        || (first.starts_with("*** ") && second().starts_with("--- "))
-        || (first.starts_with("Index: ") && second().starts_with("======"))
-        || (is_hunk(first) && second().starts_with([' ', '+', '-']))
+        || envelope::begins_file(first)
+        || is_letter(lines)
+        || (first.starts_with("diff ") && (own.starts_with("--- ") || own.starts_with("*** ")))
+        || (first.starts_with("--- ") && own.starts_with("+++ "))
+        || (first.starts_with("*** ") && own.starts_with("--- "))
+        || (first.starts_with("Index: ") && own.starts_with("======"))
+        || (first.starts_with("@@ -") && first.contains(" @@") && second.starts_with([' ', '+', '-']))
+        || (first.starts_with("Only in ") && (own.starts_with("diff ") || own.starts_with("Only in ")))
+        || (first.strip_prefix("commit ").is_some_and(is_commit) && second.contains(": "))
+        || (first.starts_with("<<") && second.trim_end() == "*** Begin Patch")
 }
 
-/// `@@ -1,2 +3 @@`: a hunk that has no file above it.
-fn is_hunk(line: &str) -> bool {
-    line.starts_with("@@ -") && line.get(4..).is_some_and(|rest| rest.contains(" @@"))
+/// Whether they begin a letter with a patch, or what Mercurial writes before one.
+pub(crate) fn is_letter(lines: &Lines<'_>) -> bool {
+    /// How far the subject may be from the top.
+    const MAX_LINES: usize = 8;
+    let first = lines.peek().unwrap_or_default();
+    if first.starts_with("# HG changeset patch") || first.strip_prefix("From ").is_some_and(is_commit) {
+        return true;
+    }
+    let mut ahead = lines.clone();
+    first.starts_with("From: ")
+        && (0..MAX_LINES).filter_map(|_| ahead.take()).any(|line| line.starts_with("Subject: [PATCH"))
 }
 
-/// `From 0123… Mon Sep 17 00:00:00 2001`.
-fn is_mail(line: &str) -> bool {
-    line.strip_prefix("From ")
-        .and_then(|rest| rest.get(..40))
-        .is_some_and(|id| id.bytes().all(|b| b.is_ascii_hexdigit()))
+/// `0123… Mon Sep 17 00:00:00 2001`.
+fn is_commit(text: &str) -> bool {
+    text.get(..40).is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
