@@ -20,7 +20,8 @@ pub(crate) fn read<'a>(lines: &mut Lines<'a>) -> Section<'a> {
             Section::faulty("a file should begin where something else does")
         };
     };
-    let mut section = Section { bare: vec![Cow::Borrowed(name)], ..Section::default() };
+    let own = || Some(Cow::Borrowed(name));
+    let mut section = Section { from: own(), to: own(), ..Section::default() };
     // What another reader would take for names, should a hunk of its own follow.
     let mut others: [Option<&str>; 4] = [None; 4];
     loop {
@@ -41,13 +42,13 @@ pub(crate) fn read<'a>(lines: &mut Lines<'a>) -> Section<'a> {
             *name = own.strip_prefix(mark).or(*name);
         }
         if own.starts_with("@@ -") || own.starts_with("********") {
-            section.bare.splice(0..0, others.iter_mut().filter_map(Option::take).map(name::read));
+            section.bare.extend(others.iter_mut().filter_map(Option::take).map(name::read));
         }
         if let Some((first, second)) = own.strip_prefix("diff --git ").and_then(name::pair) {
-            section.bare.splice(0..0, [first, second]);
+            section.bare.extend([first, second]);
         }
         if let Some(to) = line.strip_prefix("*** Move to: ") {
-            section.bare.push(Cow::Borrowed(to.trim_end()));
+            section.to = Some(Cow::Borrowed(to.trim_end()));
         } else if line.trim_end() == "*** End of File" || line.starts_with("@@") {
         } else if line.starts_with("*** ") {
             section.blame("it has a header that no reader knows");

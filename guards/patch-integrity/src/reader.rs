@@ -23,6 +23,9 @@ pub(crate) enum Named {
     Beside,
 }
 
+/// How many indented patches may be malformed: each is looked at to its end, and then its lines are read once more.
+const MAX_MALFORMED: usize = 64;
+
 /// How far a patch was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -45,6 +48,8 @@ pub(crate) struct Reader<'a> {
     seen: [Option<&'a str>; 3],
     /// Whether those were told of already.
     is_told: bool,
+    /// How many indented patches were malformed.
+    malformed: usize,
     /// Whether no line of the rest ends a script for ed.
     has_no_script: bool,
 }
@@ -59,6 +64,7 @@ impl<'a> Reader<'a> {
             is_open: false,
             seen: [None; 3],
             is_told: false,
+            malformed: 0,
             has_no_script: false,
         }
     }
@@ -126,8 +132,8 @@ impl<'a> Reader<'a> {
                 let mut other = self.clone();
                 other.lines = self.lines.outdented(columns);
                 other.lines.take();
-                // What is wrong with its form, `patch` says, and goes no further; git has never seen it.
-                Some(Section { fault: None, ..other.git(names) })
+                let section = other.git(names);
+                Some(self.shown(section))
             }
             b'n' | b'r' | b'c' if self.is_open => stray_header(own),
             b'0'..=b'9' => self.command(own, columns),
@@ -260,9 +266,14 @@ impl<'a> Reader<'a> {
         let mut section = self.named();
         (self.seen, self.is_open) = ([None; 3], false);
         hunks::read(&mut self.lines.outdented(columns), &mut section);
-        // What is wrong with its form, `patch` says, and goes no further; git has never seen it.
-        section.fault = None;
-        Some(section)
+        Some(self.shown(section))
+    }
+
+    /// An indented patch. What is wrong with its form, `patch` says, and goes no further; git has never seen it.
+    fn shown(&mut self, mut section: Section<'a>) -> Section<'a> {
+        self.malformed += usize::from(section.fault.is_some());
+        section.fault = (self.malformed > MAX_MALFORMED).then_some("too many patches are shown in it");
+        section
     }
 
     /// One hunk of a context diff.

@@ -383,6 +383,14 @@ fn hunks_may_stand_alone_where_the_file_is_named_beside_them() {
 }
 
 #[test]
+fn patches_within_patches_have_an_end() {
+    let shown = |deep: usize| indented(&" ".repeat(deep), "--- a/x\n+++ b/x\n@@ -1,99 +1,99 @@\n");
+    let nested = |most: usize| (1..=most).map(shown).collect::<String>();
+    allowed(&nested(20));
+    refused(&nested(100), "too many patches");
+}
+
+#[test]
 fn one_line_is_one_line_for_every_reader() {
     for end in ["\r", "\u{b}", "\u{c}", "\u{1c}", "\u{85}", "\u{2028}", "\u{2029}"] {
         let lines = ["*** Begin Patch\n*** Add File: a\n+x", "*** Add File: ../y", "+z\n*** End Patch\n"];
