@@ -29,7 +29,7 @@ const MAX_CALLS: usize = 4;
 /// It runs more than 4,096 commands, loops and functions counted as often as they run.
 pub fn read(line: &str) -> Result<Vec<Pipeline>, TooMany> {
     // A carriage return ends a line for whoever pastes it, though not for bash.
-    let line = line.replace('\r', "\n");
+    let line = line.replace("\r\n", "\n").replace('\r', "\n");
     if is_flat(&line) || line.len() > MAX_BYTES || opened_at_once(&line) > MAX_OPEN {
         return Ok(lex(&line));
     }

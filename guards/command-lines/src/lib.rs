@@ -14,4 +14,4 @@ pub use grammar::{TooMany, read};
 pub use lexer::{Inner, Pipeline, Simple, assignment, is_plain_word, lex};
 pub use unopened::Unopened;
 pub use unwrap::{Arguments, Effective, has_option, is_interpreter, is_shell, operands, unwrap};
-pub use walk::every_command;
+pub use walk::{every_command, every_pipeline};

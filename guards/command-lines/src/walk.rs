@@ -14,6 +14,14 @@ const MAX_LINES: usize = 256;
 /// # Errors
 /// [`TooMany`] where they lie deeper than eight lines within one another, or in more than 256 lines.
 pub fn every_command(line: &str) -> Result<Vec<Simple>, TooMany> {
+    Ok(every_pipeline(line)?.into_iter().flat_map(|pipeline| pipeline.commands).collect())
+}
+
+/// The same, with those together that are joined by pipes.
+///
+/// # Errors
+/// As above.
+pub fn every_pipeline(line: &str) -> Result<Vec<Pipeline>, TooMany> {
     let mut found = Vec::new();
     let mut lines = vec![(line.to_owned(), 0)];
     let mut count = 0;
@@ -24,7 +32,7 @@ pub fn every_command(line: &str) -> Result<Vec<Simple>, TooMany> {
         }
         for pipeline in read(&line)? {
             lines.extend(nested(&pipeline).into_iter().map(|line| (line, depth + 1)));
-            found.extend(pipeline.commands);
+            found.push(pipeline);
         }
     }
     Ok(found)

@@ -1,46 +1,38 @@
 //! Patches that a command hands to whoever applies them.
 
-use command_lines::{lex, unwrap};
+use command_lines::{every_pipeline, unwrap};
 
 use crate::judge::{self, Rules, Strip};
 use crate::reader::Named;
 use crate::start;
 
-/// A command longer than this, in bytes, is not read: the guard `shell-command` refuses it.
+/// A command longer than this, in bytes, is refused: nobody can read it.
 const MAX_BYTES: usize = 256 << 10;
-/// How many lines within lines are read.
-const MAX_LINES: usize = 64;
 
 /// Why a line for a shell is refused, if it is.
 pub(crate) fn line(rules: &Rules, line: &str) -> Option<String> {
-    let may_apply = ["apply", "patch", "git"].iter().any(|word| line.contains(word));
-    let may_patch = ["+++", "***", "@@", "diff --git", "Index:"].iter().any(|mark| line.contains(mark));
-    if line.len() > MAX_BYTES || !may_apply || !may_patch {
+    if line.len() > MAX_BYTES {
+        return Some(format!("its command is longer than {MAX_BYTES} bytes"));
+    }
+    if !["+++", "***", "@@", "diff --git", "Index:"].iter().any(|mark| line.contains(mark)) {
         return None;
     }
-    let mut lines = vec![line.to_owned()];
-    // What is written to a file may be what another command of the line applies.
-    let mut written = Vec::new();
-    let mut is_applied = false;
-    for _ in 0..MAX_LINES {
-        let Some(line) = lines.pop() else { break };
-        for mut pipeline in lex(&line) {
-            let effective: Vec<_> = pipeline.commands.iter().map(|command| unwrap(&command.words)).collect();
-            if pipeline.commands.iter().any(|command| applies(&command.words)) {
-                is_applied = true;
-                let mut texts = pipeline.commands.iter().flat_map(|command| command.words.iter().chain(&command.stdin));
-                let refused = texts.find_map(|text| judge(rules, start::handed(text)));
-                if refused.is_some() {
-                    return refused;
-                }
-            }
-            lines.extend(effective.into_iter().flat_map(|command| command.lines));
-            written.extend(pipeline.commands.iter_mut().flat_map(|command| std::mem::take(&mut command.stdin)));
-            lines.extend(pipeline.commands.into_iter().flat_map(|command| command.inner).map(|inner| inner.line));
-        }
+    let Ok(pipelines) = every_pipeline(line) else {
+        return Some("its command holds commands within commands, too many to read".to_owned());
+    };
+    let (appliers, others): (Vec<_>, Vec<_>) =
+        pipelines.iter().partition(|pipeline| pipeline.commands.iter().any(|command| applies(&command.words)));
+    if appliers.is_empty() {
+        return None;
     }
-    let patches = written.iter().filter(|_| is_applied).filter_map(|text| start::at_once(text));
-    patches.into_iter().find_map(|patch| judge(rules, patch))
+    let mut given = appliers.iter().flat_map(|pipeline| &pipeline.commands);
+    // What is written to a file may be what another command of the line applies.
+    let mut written = others.iter().flat_map(|pipeline| &pipeline.commands).flat_map(|command| &command.stdin);
+    given
+        .find_map(|command| {
+            command.words.iter().chain(&command.stdin).find_map(|text| judge(rules, start::handed(text)))
+        })
+        .or_else(|| written.find_map(|text| judge(rules, start::at_once(text)?)))
 }
 
 /// Why an argument vector is refused, if it is.

@@ -238,9 +238,16 @@ fn what_a_command_applies_is_judged() {
         format!("cat <<'EOF' | sudo patch -p0\n{bad}EOF"),
         "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: ../x\n+a\n*** End Patch\nEOF".to_owned(),
         format!("echo '{bad}' | git am"),
+        format!("if true; then git apply <<'EOF'\n{bad}EOF\nfi"),
+        format!("p''atch -p1 <<'EOF'\n{bad}EOF"),
+        format!("echo $(git apply <<'EOF'\n{bad}EOF\n) {}", "$(a) ".repeat(100)),
+        format!("echo +++ {}", "$(".repeat(20)),
+        format!("echo +++ {}", "x".repeat(300 << 10)),
     ] {
-        assert_ne!(run(&line), "", "{line}");
+        assert_ne!(run(&line), "", "{}", &line[..line.len().min(200)]);
     }
+    let lines_of_windows = change("x").replace('\n', "\r\n");
+    assert_eq!(run(&format!("git apply <<'EOF'\r\n{lines_of_windows}EOF\r\n")), "");
     assert_eq!(run(&format!("cat > notes.txt <<'EOF'\n{bad}EOF")), "");
     assert_eq!(run(&format!("git apply <<'EOF'\n{}EOF", change("x"))), "");
     let words = ["apply_patch", "*** Begin Patch\n*** Add File: /etc/x\n+a\n*** End Patch"];

