@@ -6,6 +6,7 @@
 
 mod finder;
 mod glance;
+mod hook;
 mod joins;
 mod locate;
 mod names;
@@ -15,6 +16,7 @@ mod redact;
 
 pub use finder::{Finder, Found, Hit, Joined};
 pub use glance::is_clean;
+pub use hook::Action;
 pub use locate::{Place, locate};
 pub use patterns::{Custom, Patterns};
 pub use reading::{Reading, hides_at, lenient, may_hide, numerals};

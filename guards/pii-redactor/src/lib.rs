@@ -49,15 +49,11 @@ mod vocabulary;
 mod words;
 
 use chio_sdk::{Call, HookVerdict};
-use json_scan::{Custom, is_clean, redact, shown};
+use json_scan::{Action, Custom};
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::kind::Kinds;
 use crate::personal::Personal;
-
-/// The largest `max_bytes`: the host hands over no larger output.
-const MAX_BYTES: usize = 16 << 20;
 
 /// The hook's `config`.
 #[derive(Debug, Deserialize)]
@@ -91,19 +87,8 @@ impl Default for Config {
     }
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Action {
-    Redact,
-    Block,
-    Escalate,
-}
-
 fn inspect(_call: &Call, output: &str) -> Result<HookVerdict, String> {
     let Config { kinds, patterns, replace, exceptions, action, max_bytes } = chio_sdk::config()?;
-    if !(1..=MAX_BYTES).contains(&max_bytes) {
-        return Err(format!("max_bytes is {max_bytes}; it takes 1 to {MAX_BYTES}"));
-    }
     let kinds = match kinds {
         Some(names) if replace => return Err(format!("`replace` leaves none of the {} `kinds`", names.len())),
         Some(names) if names.is_empty() && patterns.is_empty() => {
@@ -113,25 +98,7 @@ fn inspect(_call: &Call, output: &str) -> Result<HookVerdict, String> {
         None => Kinds::all(),
     };
     let personal = Personal::new(&patterns, replace, &exceptions, kinds)?;
-    if output.len() > max_bytes {
-        let size = output.len();
-        return Ok(HookVerdict::block(format!(
-            "the output has {size} bytes, more than the {max_bytes} that are read for personal data"
-        )));
-    }
-    if is_clean(&personal, output) {
-        return Ok(HookVerdict::allow());
-    }
-    let mut value: Value = serde_json::from_str(output).map_err(|error| format!("the output is not JSON: {error}"))?;
-    let found = redact(&personal, &mut value);
-    if found.is_empty() {
-        return Ok(HookVerdict::allow());
-    }
-    Ok(match action {
-        Action::Redact => HookVerdict::redact(&value, found),
-        Action::Block => HookVerdict::block(format!("the output holds personal data: {}", shown(&found))),
-        Action::Escalate => HookVerdict::escalate(format!("the output holds personal data: {}", shown(&found))),
-    })
+    action.inspect(&personal, "personal data", output, max_bytes)
 }
 
 chio_sdk::hook!(inspect);

@@ -1,8 +1,8 @@
 use chio_sdk::testing::{call, with_config};
-use json_scan::Finder;
+use json_scan::{Finder, is_clean, redact};
 use proptest::prelude::*;
 use proptest::sample::select;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 

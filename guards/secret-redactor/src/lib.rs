@@ -17,13 +17,9 @@
 //! itself, no hook sees.
 
 use chio_sdk::{Call, HookVerdict};
-use json_scan::{is_clean, redact, shown};
+use json_scan::Action;
 use secret_forms::{Custom, Secrets};
 use serde::Deserialize;
-use serde_json::Value;
-
-/// The largest `max_bytes`: the host hands over no larger output.
-const MAX_BYTES: usize = 16 << 20;
 
 /// The hook's `config`.
 #[derive(Debug, Deserialize)]
@@ -53,39 +49,10 @@ impl Default for Config {
     }
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Action {
-    Redact,
-    Block,
-    Escalate,
-}
-
 fn inspect(_call: &Call, output: &str) -> Result<HookVerdict, String> {
     let Config { patterns, replace, exceptions, action, max_bytes } = chio_sdk::config()?;
-    if !(1..=MAX_BYTES).contains(&max_bytes) {
-        return Err(format!("max_bytes is {max_bytes}; it takes 1 to {MAX_BYTES}"));
-    }
     let secrets = Secrets::new(&patterns, replace, &exceptions)?;
-    if output.len() > max_bytes {
-        let size = output.len();
-        return Ok(HookVerdict::block(format!(
-            "the output has {size} bytes, more than the {max_bytes} that are read for secrets"
-        )));
-    }
-    if is_clean(&secrets, output) {
-        return Ok(HookVerdict::allow());
-    }
-    let mut value: Value = serde_json::from_str(output).map_err(|error| format!("the output is not JSON: {error}"))?;
-    let found = redact(&secrets, &mut value);
-    if found.is_empty() {
-        return Ok(HookVerdict::allow());
-    }
-    Ok(match action {
-        Action::Redact => HookVerdict::redact(&value, found),
-        Action::Block => HookVerdict::block(format!("the output holds secrets: {}", shown(&found))),
-        Action::Escalate => HookVerdict::escalate(format!("the output holds secrets: {}", shown(&found))),
-    })
+    action.inspect(&secrets, "secrets", output, max_bytes)
 }
 
 chio_sdk::hook!(inspect);

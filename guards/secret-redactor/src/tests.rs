@@ -1,5 +1,5 @@
 use chio_sdk::testing::{call, with_config};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
